@@ -1,0 +1,64 @@
+JOBS ?= $(shell nproc)
+ONLY ?=
+
+.PHONY: help demo test test-exhaustive bench lint sanitize clean
+.NOTPARALLEL:
+
+help:
+	@echo 'make demo             build everything the demo needs, and run it'
+	@echo 'make test             build and run the tests'
+	@echo 'make test-exhaustive  the tests over every float (minutes)'
+	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
+	@echo 'make lint             format, layers, file length, clang-tidy'
+	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
+	@echo 'make clean            remove build/'
+	@echo
+	@echo 'Each installs the Debian packages it lacks, configures and builds first.'
+
+demo:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS) --target example_demo
+	@build/release/examples/demo
+
+test:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS)
+	@ctest --preset release
+
+test-exhaustive:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS)
+	@ctest --preset exhaustive
+
+bench:
+	@tools/setup base bench
+	@cmake --preset release --log-level=WARNING -DTENURE_BENCH=ON
+	@cmake --build --preset release -j$(JOBS) --target bench
+	@cmake --preset release -B build/release-nolife --log-level=WARNING \
+		-DTENURE_BENCH=ON -DTENURE_TESTS=OFF -DTENURE_LIFETIMES=OFF
+	@cmake --build build/release-nolife -j$(JOBS) --target bench_tenure
+	@ONLY='$(ONLY)' bench/run
+
+lint:
+	@tools/setup base lint
+	@git ls-files -z --cached --others --exclude-standard -- '*.h' '*.cpp' | \
+		xargs -0r clang-format-19 --dry-run -Werror
+	@tools/check_layers
+	@tools/check_file_length
+	@cmake --preset release --log-level=WARNING
+	@run-clang-tidy-19 -quiet -j $(JOBS) -p build/release '$(CURDIR)/src/'
+
+sanitize:
+	@tools/setup base sanitize
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan -j$(JOBS)
+	@ctest --preset asan
+	@cmake --preset tsan --log-level=WARNING
+	@cmake --build --preset tsan -j$(JOBS)
+	@ctest --preset tsan
+
+clean:
+	@rm -rf build

@@ -1,0 +1,24 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tenure")
+
+install(TARGETS tenure EXPORT TenureTargets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tenure"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(EXPORT TenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/TenureConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/TenureConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 a minor version may break what uses the one before it.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/TenureConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/TenureConfig.cmake" "${PROJECT_BINARY_DIR}/TenureConfigVersion.cmake"
+  DESTINATION "${package_dir}")
+
+# Relative to the .pc file, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_prefix
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/tenure.pc.in" "${PROJECT_BINARY_DIR}/tenure.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

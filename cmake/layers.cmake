@@ -1,0 +1,32 @@
+# One object library per layer of src/, in the order of tools/layers.json, which tools/check_layers
+# holds the includes against. A layer takes every source below its folder that is not a nested
+# layer's own; one without sources yet is no target.
+set(layers_file "${PROJECT_SOURCE_DIR}/tools/layers.json")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${layers_file}")
+file(READ "${layers_file}" layers_json)
+string(JSON layer_count LENGTH "${layers_json}" order)
+math(EXPR last_layer "${layer_count} - 1")
+
+set(layers "")
+foreach(index RANGE ${last_layer})
+  string(JSON layer GET "${layers_json}" order ${index})
+  list(APPEND layers "${layer}")
+endforeach()
+
+set(tenure_objects "")
+foreach(layer IN LISTS layers)
+  set(folder "${PROJECT_SOURCE_DIR}/src/${layer}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(other IN LISTS layers)
+    if(other MATCHES "^${layer}/")
+      list(FILTER sources EXCLUDE REGEX "/src/${other}/")
+    endif()
+  endforeach()
+  if(sources)
+    string(REPLACE "/" "_" target "tenure_${layer}")
+    add_library(${target} OBJECT ${sources})
+    target_compile_definitions(${target} PRIVATE TENURE_BUILDING)
+    target_link_libraries(${target} PRIVATE tenure_build)
+    list(APPEND tenure_objects "$<TARGET_OBJECTS:${target}>")
+  endif()
+endforeach()

@@ -1,0 +1,69 @@
+// Element types. float16 and bfloat16 are storage types: cast them to float32 to compute.
+//
+//   tenure::Tensor h = tenure::cast(x, tenure::DType::bfloat16);   // half the bytes
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string_view>
+
+#include "tenure/export.h"
+
+namespace tenure {
+
+enum class DType : std::uint8_t {
+  float32,
+  float64,
+  int32,
+  int64,
+  uint8,
+  int8,
+  boolean,
+  float16,
+  bfloat16,
+};
+inline constexpr int kDTypeCount = 9;
+
+// IEEE binary16 bits. Conversions round to nearest even.
+struct Float16 {
+  std::uint16_t bits = 0;
+  Float16() = default;
+  TENURE_API explicit Float16(float value);
+  TENURE_API explicit operator float() const;
+  friend bool operator==(Float16, Float16) = default;
+};
+
+// The upper half of a float32. Conversions round to nearest even.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+  BFloat16() = default;
+  TENURE_API explicit BFloat16(float value);
+  TENURE_API explicit operator float() const;
+  friend bool operator==(BFloat16, BFloat16) = default;
+};
+
+TENURE_API std::string_view name(DType dtype);  // "float32"
+TENURE_API std::size_t size_of(DType dtype);    // bytes of one element
+TENURE_API bool is_floating(DType dtype);       // float16 and bfloat16 included
+TENURE_API bool is_integer(DType dtype);        // bool excluded
+TENURE_API std::ostream& operator<<(std::ostream& out, DType dtype);
+
+// The dtype of a result computed from two dtypes; docs/dtypes.md prints the table.
+TENURE_API DType promote(DType a, DType b);
+
+// dtype_of<float> == DType::float32, and so on for every element type.
+template <class T>
+inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "not an element type"); }();
+template <> inline constexpr DType dtype_of<float> = DType::float32;
+template <> inline constexpr DType dtype_of<double> = DType::float64;
+template <> inline constexpr DType dtype_of<std::int32_t> = DType::int32;
+template <> inline constexpr DType dtype_of<std::int64_t> = DType::int64;
+template <> inline constexpr DType dtype_of<long long> = DType::int64;
+template <> inline constexpr DType dtype_of<std::uint8_t> = DType::uint8;
+template <> inline constexpr DType dtype_of<std::int8_t> = DType::int8;
+template <> inline constexpr DType dtype_of<bool> = DType::boolean;
+template <> inline constexpr DType dtype_of<Float16> = DType::float16;
+template <> inline constexpr DType dtype_of<BFloat16> = DType::bfloat16;
+
+}  // namespace tenure

@@ -1,0 +1,77 @@
+// A memory domain with a name, a budget and counters of its own.
+//
+//   tenure::Session render({.name = "render", .budget = 64 << 20});
+//   tenure::Tensor t = render.run([&] { return tenure::zeros({1024}); });   // belongs to render
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenure/export.h"
+#include "tenure/memory.h"
+#include "tenure/story.h"
+
+namespace tenure {
+
+namespace detail {
+struct SessionState;
+}
+class Tensor;
+
+struct SessionOptions {
+  std::string name = "session";
+  std::size_t budget = 0;  // bytes, rounded to blocks; 0 for no bound
+};
+
+// Closing (or destroying) a session disposes what it still owns. Not copyable.
+class TENURE_API Session {
+ public:
+  explicit Session(SessionOptions options = {},
+                   std::source_location site = std::source_location::current());
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  static Session& process();  // the one that is current when no other is
+
+  std::string name() const;
+  MemoryInfo memory() const;  // pooled_bytes is 0: idle memory belongs to no session
+
+  // Runs fn with this session current: tensors born in it belong to the session.
+  template <class F>
+  auto run(F&& fn, std::source_location site = std::source_location::current()) {
+    const Entered entered(*this, site);
+    return std::forward<F>(fn)();
+  }
+
+  // Disposes every tensor and saved value the session still owns and tells which. BusyError while
+  // it is running somewhere. A second call does nothing.
+  std::vector<Story> close(std::source_location site = std::source_location::current());
+
+ private:
+  friend TENURE_API void transfer(const Tensor& tensor, Session& to, std::source_location site);
+  explicit Session(detail::SessionState* state) : state_(state) {}
+  class TENURE_API Entered {
+   public:
+    Entered(Session& session, std::source_location site);
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    detail::SessionState* state_;
+    detail::SessionState* outer_;
+  };
+
+  detail::SessionState* state_;
+};
+
+// Moves a tensor, handles and all, into another session without copying it. A ValueError when others
+// (views, saved values) hold its bytes too.
+TENURE_API void transfer(const Tensor& tensor, Session& to,
+                         std::source_location site = std::source_location::current());
+
+}  // namespace tenure

@@ -1,0 +1,58 @@
+// The life of a tensor as plain data: where it was born, what ended it, who holds it.
+//
+//   std::cout << x.story();
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenure/device.h"
+#include "tenure/dtype.h"
+#include "tenure/export.h"
+#include "tenure/shape.h"
+
+namespace tenure {
+
+enum class Cause : std::uint8_t { last_handle, disposed, scope_exit, owner_disposed, donated };
+TENURE_API std::string_view name(Cause cause);  // "scope_exit"
+
+struct Birth {
+  std::string op;  // "tanh", or "gradient of tanh"
+  std::source_location site;
+  std::string scope;  // name of the innermost tidy, "" for one without a name
+  bool in_scope = false;
+  std::source_location scope_site;  // where that tidy was opened
+  std::uint32_t thread = 0;         // small numbers, in order of appearance
+};
+
+struct Death {
+  Cause cause = Cause::last_handle;
+  std::source_location site;
+  std::string by;  // "tidy \"step\" ended"
+};
+
+// Records and text only: a Story holds no tensor and no memory of one.
+struct Story {
+  std::uint64_t id = 0;
+  Shape shape;
+  DType dtype = DType::float32;
+  Device device;
+  std::string name;
+  Birth birth;
+  std::optional<Death> death;
+  std::uint32_t handles = 0;
+  bool storage_freed = false;
+  std::vector<std::string> other_holders;  // of the same storage
+
+  TENURE_API std::string title() const;  // float32 [4] "h" (#12)
+  TENURE_API std::string text() const;   // title and life, as in every lifetime error
+};
+
+TENURE_API std::ostream& operator<<(std::ostream& out, const Story& story);
+
+}  // namespace tenure

@@ -1,0 +1,198 @@
+// The tensor handle. Copying it gives another handle to the same tensor; tensors never change.
+//
+//   tenure::Tensor x = tenure::tensor({1.f, -2.f, 3.f});
+//   tenure::Tensor y = tenure::tanh(x);
+//   x.dispose();                       // y is untouched
+//   float first = y[0].item<float>();
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenure/device.h"
+#include "tenure/dtype.h"
+#include "tenure/export.h"
+#include "tenure/job.h"
+#include "tenure/scalar.h"
+#include "tenure/shape.h"
+#include "tenure/story.h"
+
+namespace tenure {
+
+class Tensor;
+class Variable;
+
+namespace detail {
+struct Access;
+struct Header;
+TENURE_API void retain_handle(Header* header) noexcept;
+TENURE_API void release_handle(Header* header) noexcept;
+}  // namespace detail
+
+// An index that remembers the line it was written on.
+struct Index {
+  template <std::integral I>
+  Index(I index, std::source_location where = std::source_location::current())
+      : value(static_cast<std::int64_t>(index)), site(where) {}
+  std::int64_t value;
+  std::source_location site;
+};
+
+// A tensor's elements as a span that keeps them alive, whatever becomes of the tensor.
+template <class T>
+class TensorSpan {
+ public:
+  TensorSpan(TensorSpan&& other) noexcept
+      : held_(std::exchange(other.held_, nullptr)), span_(std::exchange(other.span_, {})) {}
+  TensorSpan& operator=(TensorSpan&& other) noexcept {
+    std::swap(held_, other.held_);
+    std::swap(span_, other.span_);
+    return *this;
+  }
+  ~TensorSpan() {
+    if (held_ != nullptr) detail::release_handle(held_);
+  }
+  operator std::span<const T>() const { return span_; }
+  const T* data() const { return span_.data(); }
+  std::size_t size() const { return span_.size(); }
+  const T& operator[](std::size_t i) const { return span_[i]; }
+  auto begin() const { return span_.begin(); }
+  auto end() const { return span_.end(); }
+
+ private:
+  friend class Tensor;
+  TensorSpan(detail::Header* held, std::span<const T> span) : held_(held), span_(span) {}
+  detail::Header* held_;
+  std::span<const T> span_;
+};
+
+class TENURE_API Tensor {
+ public:
+  Tensor() = default;  // an empty handle: any use but dispose() is a ValueError
+  Tensor(const Tensor& other) noexcept : header_(other.header_) {
+    if (header_ != nullptr) detail::retain_handle(header_);
+  }
+  Tensor(Tensor&& other) noexcept : header_(std::exchange(other.header_, nullptr)) {}
+  Tensor& operator=(const Tensor& other) noexcept {
+    Tensor copy(other);
+    std::swap(header_, copy.header_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor taken(std::move(other));
+    std::swap(header_, taken.header_);
+    return *this;
+  }
+  ~Tensor() {
+    if (header_ != nullptr) detail::release_handle(header_);
+  }
+
+  // What stays readable after dispose().
+  bool defined() const { return header_ != nullptr; }  // false for an empty handle
+  std::uint64_t id() const;
+  const Shape& shape() const;
+  std::int64_t dim(int axis) const;  // negative axes count from the end
+  int rank() const;
+  std::int64_t numel() const;
+  std::size_t nbytes() const;
+  DType dtype() const;
+  Device device() const;
+  std::string name() const;
+  bool is_disposed() const;
+  Story story() const;
+
+  Tensor& set_name(std::string_view name);
+  // Ends the tensor. Others, computed from it or sharing its bytes, live on.
+  void dispose(std::source_location site = std::source_location::current());
+  // A new tensor over the same bytes; nothing is copied.
+  Tensor clone(std::source_location site = std::source_location::current()) const;
+
+  Tensor operator[](Index index) const;  // along axis 0; negative counts from the end
+
+  // Host reads. T is the dtype's C++ type.
+  template <class T>
+  std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
+    std::vector<T> values(static_cast<std::size_t>(numel()));
+    if constexpr (std::same_as<T, bool>) {
+      const TensorSpan<T> elements = view<T>(site);
+      values.assign(elements.begin(), elements.end());
+    } else {
+      read(values.data(), dtype_of<T>, "to_vector", site);
+    }
+    return values;
+  }
+  template <class T>
+  T item(std::source_location site = std::source_location::current()) const {
+    T value;
+    read_item(&value, dtype_of<T>, site);
+    return value;
+  }
+  // Row-major elements, pinned: no copy where the tensor is contiguous.
+  template <class T>
+  TensorSpan<T> view(std::source_location site = std::source_location::current()) const {
+    const auto [held, data, size] = hold(dtype_of<T>, site);
+    return {held, std::span<const T>(static_cast<const T*>(data), size)};
+  }
+  // The values, read in the background; the tensor may be disposed meanwhile.
+  template <class T>
+  Job<std::vector<T>> read_async(
+      std::source_location site = std::source_location::current()) const {
+    auto held = std::make_shared<TensorSpan<T>>(view<T>(site));
+    return start_job<std::vector<T>>([held](JobControl&) {
+      std::vector<T> values(held->begin(), held->end());
+      *held = TensorSpan<T>(nullptr, {});
+      return values;
+    });
+  }
+
+ private:
+  friend struct detail::Access;
+  struct Held {
+    detail::Header* header;
+    const void* data;
+    std::size_t size;
+  };
+  void read(void* to, DType dtype, const char* op, std::source_location site) const;
+  void read_item(void* to, DType dtype, std::source_location site) const;
+  Held hold(DType dtype, std::source_location site) const;
+
+  detail::Header* header_ = nullptr;
+};
+
+// What an operation takes: a tensor (moved in, it may be overwritten), a variable, or a number that
+// takes the other operand's dtype; and the line it was written on.
+class TENURE_API Arg {
+ public:
+  Arg(Tensor tensor, std::source_location site = std::source_location::current())
+      : site_(site), tensor_(std::move(tensor)) {}
+  Arg(const Variable& variable, std::source_location site = std::source_location::current());
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  Arg(N number, std::source_location site = std::source_location::current())
+      : site_(site), scalar_(number) {}
+
+  std::source_location site() const { return site_; }
+  const std::optional<Scalar>& scalar() const { return scalar_; }
+  const Tensor& tensor() const& { return tensor_; }
+  Tensor tensor() && { return std::move(tensor_); }
+
+ private:
+  std::source_location site_;
+  std::optional<Scalar> scalar_;
+  Tensor tensor_;
+};
+
+// Values like NumPy's, summarised when large. A disposed tensor prints its story.
+TENURE_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+TENURE_API std::string to_string(const Tensor& tensor);
+
+}  // namespace tenure

@@ -1,0 +1,49 @@
+// A value that changes. No scope disposes it, and tapes watch it by themselves.
+//
+//   tenure::Variable w(tenure::random::normal({4, 4}), {.name = "w"});
+//   w.assign(w - 0.1 * grad);
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {
+
+namespace detail {
+struct VariableState;
+}
+
+struct VariableOptions {
+  std::string name = {};
+  bool trainable = true;  // watched by tapes
+};
+
+// A copyable handle; copies stand for the same variable.
+class TENURE_API Variable {
+ public:
+  explicit Variable(Tensor value, VariableOptions options = {},
+                    std::source_location site = std::source_location::current());
+
+  // A new tensor with the current value, which a later assign does not change.
+  Tensor read(std::source_location site = std::source_location::current()) const;
+  // Shape and dtype stay. Overwrites the old bytes when nobody else uses them.
+  void assign(Arg value);
+
+  const Shape& shape() const;
+  DType dtype() const;
+  std::string name() const;
+  bool trainable() const;
+  std::uint64_t id() const;  // gradients of all its reads go to this
+  void dispose(std::source_location site = std::source_location::current());
+  bool is_disposed() const;
+
+ private:
+  friend struct detail::Access;
+  std::shared_ptr<detail::VariableState> state_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,313 @@
+#include "autodiff/tape.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/raise.h"
+#include "memory/ledger.h"
+#include "memory/text.h"
+#include "tensor/variable_state.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+
+namespace tenure::detail {
+namespace {
+
+Saved save(const Tensor& tensor, const LabelRef& owner) {
+  return Saved(new_saved(*Access::header(tensor), Claim::saved_for_backward, owner));
+}
+
+// A node's backward step as its gradient function sees it.
+class Step final : public ops::GradContext {
+ public:
+  Step(TapeNode& node, const IdSet& reached, std::vector<Tensor> dy, std::source_location site)
+      : node_(node), reached_(reached), dy_(std::move(dy)), site_(site) {}
+
+  Tensor dy(int output) override {
+    Tensor& gradient = dy_[static_cast<std::size_t>(output)];
+    if (!gradient.defined()) {
+      const TapeValue& value = node_.outputs[static_cast<std::size_t>(output)];
+      gradient = zeros(value.shape, value.dtype);
+    }
+    return gradient;
+  }
+  Tensor x(int input) override { return kept(node_.inputs[static_cast<std::size_t>(input)], "input"); }
+  Tensor y(int output) override {
+    return kept(node_.outputs[static_cast<std::size_t>(output)], "output");
+  }
+  bool needs(int input) const override {
+    const TapeValue& value = node_.inputs[static_cast<std::size_t>(input)];
+    return is_floating(value.dtype) && reached_.contains(value.id);
+  }
+  const Shape& x_shape(int input) const override {
+    return node_.inputs[static_cast<std::size_t>(input)].shape;
+  }
+  DType x_dtype(int input) const override {
+    return node_.inputs[static_cast<std::size_t>(input)].dtype;
+  }
+  std::size_t inputs() const override { return node_.inputs.size(); }
+  ops::AttrsRef attrs() const override { return node_.attrs.ref(); }
+
+ private:
+  Tensor kept(const TapeValue& value, const char* what) const {
+    if (!value.saved) {
+      raise<TapeError>("gradient of {}: it reads an {} that its OpDef does not keep",
+                       node_.op->name, what);
+    }
+    Header& saved = *value.saved.get();
+    if (!try_pin(saved)) raise_disposed(saved, {.op = "gradient", .site = site_});
+    const Pinned pinned{saved};
+    return materialise(saved, node_.op->name, site_);
+  }
+
+  TapeNode& node_;
+  const IdSet& reached_;
+  std::vector<Tensor> dy_;
+  std::source_location site_;
+};
+
+std::uint64_t id_of(const Source& source) {
+  if (const VariableState* variable = Access::variable(source)) return variable->id;
+  return checked(Access::tensor(source), "gradient").value_id;
+}
+
+// A result of its own: disposing one gradient never harms another.
+Tensor own(Tensor gradient, std::source_location site) {
+  if (Access::header(gradient)->handles.load(std::memory_order_relaxed) > 1) {
+    gradient = gradient.clone(site);
+  }
+  Access::header(gradient)->claim.store(Claim::gradient, std::memory_order_relaxed);
+  return gradient;
+}
+
+}  // namespace
+
+Tape::Tape(TapeOptions options, std::source_location site)
+    : options_(std::move(options)),
+      label_(LabelRef::make("tape", options_.name, site)),
+      home_(context()) {
+  outer = home_.tapes;
+  home_.tapes = this;
+}
+
+Tape::~Tape() { stop(); }
+
+void Tape::stop() noexcept {
+  for (ops::Recorder** link = &home_.tapes; *link != nullptr; link = &(*link)->outer) {
+    if (*link != this) continue;
+    *link = outer;
+    break;
+  }
+  recording_ = false;
+}
+
+bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) {
+  if (!recording_) return false;
+  ops::Keep keep;
+  bool watched = false;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Header& header = *Access::header(in[i]);
+    if (!tracked_.contains(header.value_id) || !is_floating(header.layout.dtype)) continue;
+    watched = true;
+    keep = keep | op.grad_keeps.of(i);
+  }
+  if (!watched) return false;
+  TapeNode node;
+  node.op = &op;
+  node.attrs = ops::AttrsBox(attrs);
+  node.keep = keep;
+  node.inputs.resize(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Header& header = *Access::header(in[i]);
+    TapeValue& value = node.inputs[i];
+    value.id = header.value_id;
+    value.shape = header.layout.shape;
+    value.dtype = header.layout.dtype;
+    if (i < 16 && (keep.inputs >> i & 1) != 0) value.saved = save(in[i], label_);
+  }
+  nodes_.push_back(std::move(node));
+  return true;
+}
+
+void Tape::after(std::span<const Tensor> out) {
+  TapeNode& node = nodes_.back();
+  node.outputs.resize(out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Header& header = *Access::header(out[i]);
+    TapeValue& value = node.outputs[i];
+    value.id = header.value_id;
+    value.shape = header.layout.shape;
+    value.dtype = header.layout.dtype;
+    if ((node.keep.outputs >> i & 1) != 0) value.saved = save(out[i], label_);
+    if (is_floating(value.dtype)) tracked_.insert(value.id);
+  }
+}
+
+void Tape::abandon() noexcept { nodes_.pop_back(); }
+
+void Tape::read(const Tensor& value) {
+  if (recording_ && options_.watch_variables) tracked_.insert(Access::header(value)->value_id);
+}
+
+void Tape::watch(const Tensor& tensor, std::source_location site) {
+  const Pin pin(tensor, "watch", site);
+  if (!is_floating(pin->layout.dtype)) {
+    raise<DtypeError>("watch: {} has no gradient: only floating dtypes do", pin->layout.dtype);
+  }
+  if (first_gradient_.line() != 0 && !options_.persistent) {
+    throw TapeError(fmt::format("watch: this tape was used up by gradient() at {}",
+                                site_text(first_gradient_)),
+                    first_gradient_);
+  }
+  tracked_.insert(pin->value_id);
+}
+
+std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const {
+  reached = sources;
+  std::vector<bool> behind(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const TapeNode& node = nodes_[i];
+    behind[i] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const TapeValue& value) {
+      return is_floating(value.dtype) && reached.contains(value.id);
+    });
+    if (!behind[i]) continue;
+    for (const TapeValue& value : node.outputs) reached.insert(value.id);
+  }
+  return behind;
+}
+
+void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
+                     const IdSet& sources, std::source_location site) {
+  std::vector<Tensor> dy(node.outputs.size());
+  bool flows = false;
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    const auto found = gradients.find(node.outputs[i].id);
+    if (found == gradients.end()) continue;
+    flows = true;
+    if (sources.contains(found->first)) {
+      dy[i] = found->second;
+    } else {  // nothing earlier adds to it, and nobody asked for it
+      dy[i] = std::move(found->second);
+      gradients.erase(found);
+    }
+  }
+  if (!flows) return;
+  const CallScope call(node.op->name, site, true);
+  Step step(node, reached, std::move(dy), site);
+  ops::Grads grads = node.op->grad(step);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i >= grads.size() || !grads[i].defined() || !step.needs(static_cast<int>(i))) continue;
+    Tensor& sum = gradients[node.inputs[i].id];
+    sum = sum.defined() ? std::move(sum) + std::move(grads[i]) : std::move(grads[i]);
+  }
+}
+
+std::vector<Tensor> Tape::gradient(const Tensor& target, const std::vector<Source>& sources,
+                                   const GradientOptions& options, std::source_location site) {
+  const Header& goal = checked(target, "gradient");
+  if (first_gradient_.line() != 0 && !options_.persistent) {
+    throw TapeError(
+        fmt::format("gradient: a tape gives its gradient once, and gave it at {}: make it "
+                    "persistent for more: GradientTape tape({{.persistent = true}})",
+                    site_text(first_gradient_)),
+        first_gradient_);
+  }
+  if (!is_floating(goal.layout.dtype)) {
+    raise<DtypeError>("gradient: the target is {}: only floating dtypes have one",
+                      goal.layout.dtype);
+  }
+  Tensor seed = options.output_gradient;
+  if (seed.defined() && seed.shape() != goal.layout.shape) {
+    raise<ShapeError>("gradient: output_gradient is {}, the target {}", seed.shape(),
+                      goal.layout.shape);
+  }
+  if (first_gradient_.line() == 0) first_gradient_ = site;
+
+  // Whatever happens from here on, a tape that is not persistent ends empty.
+  struct Finish {
+    Tape& tape;
+    bool was_recording = std::exchange(tape.recording_, false);
+    ~Finish() {
+      if (tape.options_.persistent) {
+        tape.recording_ = was_recording;
+      } else {
+        tape.stop();
+        tape.nodes_.clear();
+        tape.tracked_.clear();
+      }
+    }
+  } const finish{*this};
+
+  IdSet source_ids, reached;
+  for (const Source& source : sources) source_ids.insert(id_of(source));
+  const std::vector<bool> behind = nodes_behind(source_ids, reached);
+  Gradients gradients;
+  if (!seed.defined()) {
+    const CallScope call("gradient", site);
+    seed = ones(goal.layout.shape, goal.layout.dtype, site);
+  }
+  gradients[goal.value_id] = std::move(seed);
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    if (behind[i]) step_back(nodes_[i], reached, gradients, source_ids, site);
+    if (!options_.persistent) nodes_.pop_back();
+  }
+
+  std::vector<Tensor> results;
+  results.reserve(sources.size());
+  for (const Source& source : sources) {
+    const auto found = gradients.find(id_of(source));
+    if (found != gradients.end()) {
+      results.push_back(found->second);
+    } else if (options.zero_if_unconnected) {
+      const VariableState* variable = Access::variable(source);
+      const CallScope call("gradient", site);
+      results.push_back(variable != nullptr ? zeros(variable->shape, variable->dtype, site)
+                                            : zeros_like(Access::tensor(source), site));
+    } else {
+      results.emplace_back();
+    }
+  }
+  gradients.clear();
+  for (Tensor& result : results) {
+    if (result.defined()) result = own(std::move(result), site);
+  }
+  return results;
+}
+
+std::size_t Tape::saved_bytes() const {
+  std::unordered_set<const Storage*> storages;
+  std::size_t bytes = 0;
+  const auto add = [&](const TapeValue& value) {
+    if (!value.saved || value.saved.get()->is_dead()) return;
+    const Storage* storage = value.saved.get()->storage;
+    if (storages.insert(storage).second) bytes += storage->nbytes;
+  };
+  for (const TapeNode& node : nodes_) {
+    for (const TapeValue& value : node.inputs) add(value);
+    for (const TapeValue& value : node.outputs) add(value);
+  }
+  return bytes;
+}
+
+}  // namespace tenure::detail
+
+namespace tenure {
+
+GradientTape::GradientTape(TapeOptions options, std::source_location site)
+    : tape_(std::make_unique<detail::Tape>(std::move(options), site)) {}
+
+GradientTape::~GradientTape() = default;
+
+void GradientTape::watch(const Tensor& tensor, std::source_location site) {
+  tape_->watch(tensor, site);
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target,
+                                           const std::vector<Source>& sources,
+                                           GradientOptions options, std::source_location site) {
+  return tape_->gradient(target, sources, options, site);
+}
+
+std::size_t GradientTape::saved_bytes() const { return tape_->saved_bytes(); }
+
+}  // namespace tenure

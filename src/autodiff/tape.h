@@ -1,0 +1,78 @@
+// The gradient tape: a list of the operations that led from watched values onward, with what their
+// gradients keep and nothing else.
+//
+// Values are known by their value id, which clones, saved values and all reads of a variable share,
+// so a gradient is right whatever was disposed meanwhile. What a gradient keeps is a saved value:
+// taken before any buffer is reused, named by why_alive, and released as soon as the backward step
+// that reads it has run (at the end of the tape when it is persistent).
+//
+// A gradient is made of public operations, so an outer tape that is recording sees it like any other
+// computation: gradients of gradients need nothing more.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <unordered_map>
+#include <vector>
+
+#include "autodiff/id_set.h"
+#include "core/small_vector.h"
+#include "memory/context.h"
+#include "memory/label.h"
+#include "ops/recorder.h"
+#include "tensor/access.h"
+#include "tenure/gradient.h"
+
+namespace tenure::detail {
+
+struct TapeValue {
+  std::uint64_t id = 0;
+  Shape shape;
+  DType dtype = DType::float32;
+  Saved saved;
+};
+
+struct TapeNode {
+  const ops::OpDef* op = nullptr;
+  ops::AttrsBox attrs;
+  SmallVector<TapeValue, 2> inputs;
+  SmallVector<TapeValue, 1> outputs;
+  ops::Keep keep;
+};
+
+class Tape final : public ops::Recorder {
+ public:
+  Tape(TapeOptions options, std::source_location site);
+  ~Tape() override;
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  bool before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) override;
+  void after(std::span<const Tensor> out) override;
+  void abandon() noexcept override;
+  void read(const Tensor& value) override;
+
+  void watch(const Tensor& tensor, std::source_location site);
+  std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
+                               const GradientOptions& options, std::source_location site);
+  std::size_t saved_bytes() const;
+
+ private:
+  using Gradients = std::unordered_map<std::uint64_t, Tensor>;
+
+  // Marks the nodes that lie between a source and anything later.
+  std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
+  void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
+                 const IdSet& sources, std::source_location site);
+  void stop() noexcept;
+
+  TapeOptions options_;
+  LabelRef label_;
+  Context& home_;
+  bool recording_ = true;
+  IdSet tracked_;
+  std::vector<TapeNode> nodes_;
+  std::source_location first_gradient_{};
+};
+
+}  // namespace tenure::detail

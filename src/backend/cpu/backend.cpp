@@ -1,0 +1,47 @@
+#include "backend/cpu/backend.h"
+
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "backend/cpu/copy.h"
+#include "backend/cpu/kernels.h"
+#include "core/raise.h"
+#include "ops/op_def.h"
+
+namespace tenure::cpu {
+namespace {
+
+void gather(std::byte* dst, const detail::Storage& src, const Layout& layout) noexcept {
+  const std::size_t size = size_of(layout.dtype);
+  const std::byte* from = src.data + layout.offset * static_cast<std::int64_t>(size);
+  if (layout.contiguous) {
+    if (const std::size_t bytes = layout.nbytes(); bytes != 0) std::memcpy(dst, from, bytes);
+    return;
+  }
+  copy_strided(dst, contiguous_strides(layout.shape), from, layout.strides, layout.shape, size);
+}
+
+void scatter(detail::Storage& dst, const std::byte* src, std::size_t bytes) noexcept {
+  if (bytes != 0) std::memcpy(dst.data, src, bytes);
+}
+
+}  // namespace
+
+void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
+  transfer = {.to_host = gather, .within = gather, .from_host = scatter};
+  std::unordered_map<std::string_view, std::uint16_t> index;
+  for (const ops::OpDef* op : ops::all_ops()) index.emplace(op->name, op->index);
+  for (const auto rows :
+       {unary_kernels(), binary_kernels(), compare_kernels(), where_kernels(), cast_kernels(),
+        creation_kernels(), reduce_kernels(), arg_reduce_kernels(), matmul_kernels(),
+        copy_kernels(), concat_kernels(), random_kernels(), shuffle_kernels()}) {
+    for (const ops::KernelRow& row : rows) {
+      const auto found = index.find(row.op);
+      if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
+      table.install(found->second, row.dtype, {row.run, row.scratch_bytes});
+    }
+  }
+}
+
+}  // namespace tenure::cpu

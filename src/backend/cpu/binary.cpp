@@ -1,0 +1,176 @@
+// Arithmetic of two values. float32 and float64 go through Highway, the integers through plain
+// loops that the compiler vectorises for each target.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "backend/cpu/elementwise.h"
+#include "backend/cpu/highway_targets.h"
+#include "backend/cpu/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/binary.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h
+#include "backend/cpu/lanes-inl.h"
+#include "backend/cpu/pairs-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class Op, class T>
+struct FloatLoop {
+  using Dst = T;
+  template <std::size_t>
+  using Src = T;
+  static constexpr int kInputs = 2;
+  static constexpr std::int64_t kGrain = kSerialElements;
+  static void run(const Run& run) noexcept {
+    using D = hn::ScalableTag<T>;
+    const D d;
+    const auto count = static_cast<std::size_t>(run.count);
+    const T *a = run.input<T>(0), *b = run.input<T>(1);
+    T* dst = run.output<T>();
+    if (run.stepped == 3) {
+      map_lanes<Op>(d, dst, count, Stepped<D>{a}, Stepped<D>{b});
+    } else if (run.stepped == 1) {
+      map_lanes<Op>(d, dst, count, Stepped<D>{a}, Constant<D>{hn::Set(d, *b)});
+    } else {
+      map_lanes<Op>(d, dst, count, Constant<D>{hn::Set(d, *a)}, Stepped<D>{b});
+    }
+  }
+};
+
+// Integers wrap: the arithmetic is that of unsigned numbers at least as wide as unsigned int.
+template <class T>
+using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+struct Add {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Add(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  }
+};
+
+struct Sub {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Sub(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  }
+};
+
+struct Mul {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Mul(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  }
+};
+
+// Integers: the floor of the quotient; by 0 it is 0, and the one quotient that does not fit wraps.
+struct Div {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Div(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    const bool by_minus_one = kSigned && b == static_cast<T>(-1);
+    const T divisor = b == 0 || by_minus_one ? T{1} : b;
+    T quotient;
+    if constexpr (sizeof(T) < sizeof(std::int64_t)) {  // a vector can, and the result is exact
+      quotient = static_cast<T>(static_cast<std::int32_t>(static_cast<double>(a) / divisor));
+    } else {
+      quotient = a / divisor;
+    }
+    const bool rounded_up = kSigned && quotient * divisor != a && (a ^ divisor) < 0;
+    const T floor = static_cast<T>(quotient - (rounded_up ? 1 : 0));
+    const T by_special = b == 0 ? T{0} : Sub::of(T{0}, a);
+    return b == 0 || by_minus_one ? by_special : floor;
+  }
+};
+
+// NaN if either is, and 0 is more than -0.
+struct Maximum {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    const V larger = hn::IfThenElse(hn::Lt(a, b), b, a);
+    const V either = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), larger);
+    return hn::IfThenElse(hn::IsNaN(b), b, either);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+
+template <class Op, class T>
+constexpr ops::KernelRow row(std::string_view op) {
+  using Loop =
+      std::conditional_t<std::is_floating_point_v<T>, FloatLoop<Op, T>, PairLoop<Op, T, T>>;
+  return {op, dtype_of<T>, &elementwise_kernel<Loop>};
+}
+
+constexpr ops::KernelRow kRows[] = {
+    row<Add, float>("add"),
+    row<Add, double>("add"),
+    row<Add, std::int32_t>("add"),
+    row<Add, std::int64_t>("add"),
+    row<Add, std::uint8_t>("add"),
+    row<Add, std::int8_t>("add"),
+    row<Sub, float>("sub"),
+    row<Sub, double>("sub"),
+    row<Sub, std::int32_t>("sub"),
+    row<Sub, std::int64_t>("sub"),
+    row<Sub, std::uint8_t>("sub"),
+    row<Sub, std::int8_t>("sub"),
+    row<Mul, float>("mul"),
+    row<Mul, double>("mul"),
+    row<Mul, std::int32_t>("mul"),
+    row<Mul, std::int64_t>("mul"),
+    row<Mul, std::uint8_t>("mul"),
+    row<Mul, std::int8_t>("mul"),
+    row<Div, float>("div"),
+    row<Div, double>("div"),
+    row<Div, std::int32_t>("div"),
+    row<Div, std::int64_t>("div"),
+    row<Div, std::uint8_t>("div"),
+    row<Div, std::int8_t>("div"),
+    row<Maximum, float>("maximum"),
+    row<Maximum, double>("maximum"),
+    row<Maximum, std::int32_t>("maximum"),
+    row<Maximum, std::int64_t>("maximum"),
+    row<Maximum, std::uint8_t>("maximum"),
+    row<Maximum, std::int8_t>("maximum"),
+};
+
+std::span<const ops::KernelRow> binary_rows() { return kRows; }
+
+}  // namespace
+}  // namespace tenure::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::cpu {
+
+HWY_EXPORT(binary_rows);
+
+std::span<const ops::KernelRow> binary_kernels() { return HWY_DYNAMIC_DISPATCH(binary_rows)(); }
+
+}  // namespace tenure::cpu
+#endif

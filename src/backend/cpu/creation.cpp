@@ -1,0 +1,95 @@
+// Tensors made from attributes alone.
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "backend/cpu/convert.h"
+#include "backend/cpu/elementwise.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/parallel.h"
+#include "ops/attrs.h"
+
+namespace tenure::cpu {
+namespace {
+
+template <class T>
+T element(const Scalar& value) {
+  return value.is_integer() ? convert<T>(value.to_int64()) : convert<T>(value.to_double());
+}
+
+// Calls value(i) for each element.
+template <class T, class Value>
+void generate(const ops::KernelView& out, Value value) {
+  T* dst = out.as<T>();
+  parallel_for(out.numel(), kSerialElements, [dst, value](std::int64_t begin, std::int64_t end) {
+    TENURE_VECTORISE
+    for (std::int64_t i = begin; i < end; ++i) dst[i] = value(i);
+  });
+}
+
+template <class T>
+void fill(const ops::KernelArgs& args) noexcept {
+  const T value = element<T>(args.attrs.as<ops::FillAttrs>().value);
+  generate<T>(args.out[0], [value](std::int64_t) { return value; });
+}
+
+template <class T>
+void arange(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RangeAttrs>();
+  if (attrs.start.is_integer() && attrs.step.is_integer()) {
+    const auto start = static_cast<std::uint64_t>(attrs.start.to_int64());
+    const auto step = static_cast<std::uint64_t>(attrs.step.to_int64());
+    generate<T>(args.out[0], [=](std::int64_t i) {
+      return convert<T>(static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step));
+    });
+  } else {
+    const double start = attrs.start.to_double(), step = attrs.step.to_double();
+    generate<T>(args.out[0],
+                [=](std::int64_t i) { return convert<T>(start + static_cast<double>(i) * step); });
+  }
+}
+
+template <class T>
+void linspace(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::LinspaceAttrs>();
+  const std::int64_t last = args.out[0].numel() - 1;
+  const double start = attrs.start;
+  const double step = last > 0 ? (attrs.stop - start) / static_cast<double>(last) : 0;
+  generate<T>(args.out[0],
+              [=](std::int64_t i) { return convert<T>(start + static_cast<double>(i) * step); });
+  if (last > 0) args.out[0].as<T>()[last] = convert<T>(attrs.stop);
+}
+
+template <class T>
+void eye(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::EyeAttrs>();
+  const std::int64_t columns = attrs.columns;
+  const T one = convert<T>(std::int64_t{1});
+  T* dst = args.out[0].as<T>();
+  const std::int64_t grain = columns > 0 ? kSerialElements / columns + 1 : 1;
+  parallel_for(attrs.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(static_cast<void*>(dst + begin * columns), 0,
+                static_cast<std::size_t>((end - begin) * columns) * sizeof(T));
+    for (std::int64_t i = begin; i < end && i < columns; ++i) dst[i * columns + i] = one;
+  });
+}
+
+#define TENURE_CREATION(T)                                              \
+  {"fill", dtype_of<T>, &fill<T>}, {"arange", dtype_of<T>, &arange<T>}, \
+      {"linspace", dtype_of<T>, &linspace<T>}, {                        \
+    "eye", dtype_of<T>, &eye<T>                                         \
+  }
+
+constexpr ops::KernelRow kRows[] = {
+    TENURE_CREATION(float),        TENURE_CREATION(double),       TENURE_CREATION(std::int32_t),
+    TENURE_CREATION(std::int64_t), TENURE_CREATION(std::uint8_t), TENURE_CREATION(std::int8_t),
+    TENURE_CREATION(bool),         TENURE_CREATION(Float16),      TENURE_CREATION(BFloat16),
+};
+
+#undef TENURE_CREATION
+
+}  // namespace
+
+std::span<const ops::KernelRow> creation_kernels() { return kRows; }
+
+}  // namespace tenure::cpu

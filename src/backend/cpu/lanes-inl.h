@@ -1,0 +1,76 @@
+// Loops over vectors of float or double whose last, partial vector goes through the same code as
+// the full ones: an element's bits do not depend on where it lies.
+#include <cstddef>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+#if defined(TENURE_BACKEND_CPU_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_BACKEND_CPU_LANES_INL_H_
+#undef TENURE_BACKEND_CPU_LANES_INL_H_
+#else
+#define TENURE_BACKEND_CPU_LANES_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The first `count` lanes, fewer than a vector has; the others are 0.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_first(D d, const T* src, std::size_t count) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(d, count), d, src);
+#else
+  HWY_ALIGN T lanes[hn::MaxLanes(d)] = {};
+  std::memcpy(lanes, src, count * sizeof(T));
+  return hn::Load(d, lanes);
+#endif
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_first(D d, hn::Vec<D> vector, T* dst, std::size_t count) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(vector, hn::FirstN(d, count), d, dst);
+#else
+  HWY_ALIGN T lanes[hn::MaxLanes(d)];
+  hn::Store(vector, d, lanes);
+  std::memcpy(dst, lanes, count * sizeof(T));
+#endif
+}
+
+// An operand that advances with the output, and one that is the same throughout.
+template <class D, class T = hn::TFromD<D>>
+struct Stepped {
+  const T* src;
+  HWY_INLINE hn::Vec<D> load(D d, std::size_t i) const { return hn::LoadU(d, src + i); }
+  HWY_INLINE hn::Vec<D> load_first(D d, std::size_t i, std::size_t count) const {
+    return HWY_NAMESPACE::load_first(d, src + i, count);
+  }
+};
+
+template <class D>
+struct Constant {
+  hn::Vec<D> value;
+  HWY_INLINE hn::Vec<D> load(D, std::size_t) const { return value; }
+  HWY_INLINE hn::Vec<D> load_first(D, std::size_t, std::size_t) const { return value; }
+};
+
+// dst[i] = op(d, operands[i]...)
+template <class Op, class D, class T, class... Operands>
+HWY_INLINE void map_lanes(D d, T* dst, std::size_t count, const Operands&... operands) {
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(Op::apply(d, operands.load(d, i)...), d, dst + i);
+  }
+  if (i < count) {
+    store_first(d, Op::apply(d, operands.load_first(d, i, count - i)...), dst + i, count - i);
+  }
+}
+
+}  // namespace tenure::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,280 @@
+// Matrix products of stacks of matrices: how one is cut into the pieces that threads compute.
+//
+// A stack times one matrix is a single product with more rows. What is left is cut by items of the
+// stack, or each item by rows and columns, into as many equal pieces as threads can use; a piece is
+// computed alone, in scratch of its own, so threads never wait for each other. Where a piece ends
+// does not change a bit of the result.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/matmul_tiles.h"
+#include "backend/cpu/parallel.h"
+#include "ops/attrs.h"
+
+namespace tenure::cpu {
+namespace {
+
+constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vectors
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Products of matrices that all have the same sizes and strides.
+template <class T>
+struct Stack {
+  Product<T> product;  // of the first item
+  std::int64_t items;
+  const ops::KernelView* a;  // the views that the product's A and B belong to
+  const ops::KernelView* b;
+  const Shape* out;
+};
+
+// Where item `index` of the results begins in an input, in elements.
+std::int64_t offset_of(const ops::KernelView& in, const Shape& out, std::int64_t index) {
+  std::int64_t offset = 0;
+  int axis = in.shape->rank() - 3;
+  for (int out_axis = out.rank() - 3; index > 0 && axis >= 0; --out_axis, --axis) {
+    const std::int64_t size = out[out_axis];
+    if ((*in.shape)[axis] != 1) offset += index % size * (*in.strides)[axis];
+    index /= size;
+  }
+  return offset;
+}
+
+std::int64_t items_of(const Shape& shape) {
+  std::int64_t items = 1;
+  for (int axis = 0; axis < shape.rank() - 2; ++axis) items *= shape[axis];
+  return items;
+}
+
+// The distance between the rows of all items, taken in order; 0 if it is not always the same.
+std::int64_t common_row_stride(const ops::KernelView& in, std::int64_t rows, std::int64_t stride) {
+  for (int axis = in.shape->rank() - 3; axis >= 0; --axis) {
+    const std::int64_t size = (*in.shape)[axis];
+    if (size == 1) continue;
+    if (rows == 1) {
+      stride = (*in.strides)[axis];
+    } else if ((*in.strides)[axis] != rows * stride) {
+      return 0;
+    }
+    rows *= size;
+  }
+  return stride;
+}
+
+// The result as a row: C' = B' A', where ' is the transpose. C has one column.
+template <class T>
+void swap_operands(Stack<T>& stack) {
+  Product<T>& p = stack.product;
+  std::swap(stack.a, stack.b);
+  std::swap(p.a, p.b);
+  std::swap(p.m, p.n);
+  const std::int64_t row = p.b_row;
+  const std::int64_t col = p.b_col;
+  p.b_row = p.a_col;
+  p.b_col = p.a_row;
+  p.a_row = col;
+  p.a_col = row;
+  p.c_row = p.n;
+}
+
+template <class T>
+Stack<T> stack_of(const ops::KernelArgs& args) {
+  const auto& attrs = args.attrs.as<ops::MatmulAttrs>();
+  const ops::KernelView& a = args.in[0];
+  const ops::KernelView& b = args.in[1];
+  const Shape& out = *args.out[0].shape;
+  const int a_row = attrs.transpose_a ? -1 : -2;
+  const int a_col = -3 - a_row;
+  const int b_row = attrs.transpose_b ? -1 : -2;
+  const int b_col = -3 - b_row;
+  Stack<T> stack{{.a = a.as<T>(),
+                  .a_row = (*a.strides)[a_row],
+                  .a_col = (*a.strides)[a_col],
+                  .b = b.as<T>(),
+                  .b_row = (*b.strides)[b_row],
+                  .b_col = (*b.strides)[b_col],
+                  .c = args.out[0].as<T>(),
+                  .c_row = out[-1],
+                  .m = out[-2],
+                  .n = out[-1],
+                  .k = (*a.shape)[a_col],
+                  .read_b = ReadB::in_place,
+                  .panels = nullptr},
+                 items_of(out), &a, &b, &out};
+  Product<T>& p = stack.product;
+  if (stack.items > 1 && items_of(*b.shape) == 1) {
+    if (const std::int64_t stride = common_row_stride(a, p.m, p.a_row); stride != 0) {
+      p.a_row = stride;
+      p.m *= stack.items;
+      stack.items = 1;
+    }
+  }
+  // A column of results would fill one lane of a vector; as a row it fills them all.
+  if (p.n == 1 && (p.m > 1 || p.b_row != 1)) swap_operands(stack);
+  // The stride of an axis of size 1 says nothing; choose the one that makes B readable.
+  if (p.n == 1) {
+    p.b_col = p.b_row == 1 ? p.k : 1;
+  } else if (p.k == 1) {
+    p.b_row = p.b_col == 1 ? p.n : 1;
+  }
+  return stack;
+}
+
+// How each item is cut.
+struct Cut {
+  std::int64_t rows = 1;     // ranges of rows
+  std::int64_t columns = 1;  // ranges of columns
+  std::int64_t slots = 1;    // of scratch, and threads that can work at once
+};
+
+// Scratch is booked for as many threads as the machine has, whatever is set when it is booked.
+std::int64_t max_slots() {
+  static const std::int64_t count = std::max(1U, std::thread::hardware_concurrency());
+  return count;
+}
+
+template <class T>
+Cut cut(const Stack<T>& stack, std::int64_t slots) {
+  const Product<T>& p = stack.product;
+  constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t work = stack.items * p.m * ceil_div(p.n, kLanes) * p.k;
+  slots = std::min(slots, work / kWorthAThread);
+  if (slots <= 1) return {};
+  Cut best{.slots = slots};
+  if (stack.items % slots == 0 || stack.items >= 4 * slots) return best;
+  const std::int64_t units = ceil_div(p.n, kTileColumns<T>);
+  std::int64_t least = 0;
+  for (std::int64_t columns = std::min(slots, units); columns >= 1; --columns) {
+    if (slots % columns != 0) continue;
+    const std::int64_t rows = std::min(p.m, slots / columns);
+    // Packing a column of B costs about as much as multiplying it by five rows.
+    const std::int64_t packing = p.read_b == ReadB::packed ? 5 : 0;
+    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) + packing);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = {rows, columns, slots};
+    }
+  }
+  return best;
+}
+
+template <class T>
+void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T* panels) {
+  Product<T> p = stack.product;
+  const std::int64_t range = index % (cut.rows * cut.columns);
+  const std::int64_t item = index / (cut.rows * cut.columns);
+  const std::int64_t row = range / cut.columns;
+  const std::int64_t column = range % cut.columns;
+  const std::int64_t units = ceil_div(p.n, kTileColumns<T>);
+  const std::int64_t first_row = row * p.m / cut.rows;
+  const std::int64_t first_column = column * units / cut.columns * kTileColumns<T>;
+  const std::int64_t last_column = (column + 1) * units / cut.columns * kTileColumns<T>;
+  p.c += item * p.m * p.n + first_row * p.c_row + first_column;
+  p.a += offset_of(*stack.a, *stack.out, item) + first_row * p.a_row;
+  p.b += offset_of(*stack.b, *stack.out, item) + first_column * p.b_col;
+  p.m = (row + 1) * p.m / cut.rows - first_row;
+  p.n = std::min(p.n, last_column) - first_column;
+  p.panels = panels;
+  multiply(p);
+}
+
+template <class T>
+void matmul_float(const ops::KernelArgs& args) noexcept {
+  Stack<T> stack = stack_of<T>(args);
+  Product<T>& p = stack.product;
+  if (stack.items == 0 || p.m == 0 || p.n == 0) return;
+  if (p.k == 0) {
+    std::memset(p.c, 0, static_cast<std::size_t>(stack.items * p.m * p.n) * sizeof(T));
+    return;
+  }
+  p.read_b = how_to_read_b(p);
+  p.panels = reinterpret_cast<T*>(args.scratch);
+  const Cut c = cut(stack, std::min<std::int64_t>(max_slots(), num_threads()));
+  if (stack.items * c.rows * c.columns == 1) {
+    multiply(p);
+    return;
+  }
+  const std::int64_t pieces = stack.items * c.rows * c.columns;
+  parallel_each(c.slots, [&](std::int64_t slot) {
+    T* panels = p.panels + slot * static_cast<std::int64_t>(kPanelBytes / sizeof(T));
+    for (std::int64_t i = slot * pieces / c.slots; i < (slot + 1) * pieces / c.slots; ++i) {
+      multiply_piece(stack, c, i, panels);
+    }
+  });
+}
+
+template <class T>
+std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
+  const Stack<T> stack = stack_of<T>(args);
+  const Product<T>& p = stack.product;
+  if (args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) return 0;
+  return static_cast<std::size_t>(cut(stack, max_slots()).slots) * kPanelBytes;
+}
+
+// Rows [begin, end) of one product. Integers wrap, which only unsigned ones may.
+template <class U>
+void multiply_integers(const Product<U>& p, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const U* a = p.a + i * p.a_row;
+    U* dst = p.c + i * p.c_row;
+    const std::int64_t n = p.n;
+    const std::int64_t k = p.k;
+    if (p.b_col == 1) {
+      std::fill_n(dst, n, U{0});
+      for (std::int64_t q = 0; q < k; ++q) {
+        const U factor = a[q * p.a_col];
+        const U* row = p.b + q * p.b_row;
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j) dst[j] += factor * row[j];
+      }
+    } else {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const U* column = p.b + j * p.b_col;
+        U sum = 0;
+        for (std::int64_t q = 0; q < k; ++q) sum += a[q * p.a_col] * column[q];
+        dst[j] = sum;
+      }
+    }
+  }
+}
+
+template <class T>
+void matmul_integer(const ops::KernelArgs& args) noexcept {
+  using U = std::make_unsigned_t<T>;
+  Stack<U> stack = stack_of<U>(args);
+  const Product<U>& p = stack.product;
+  if (stack.items == 0 || p.m == 0 || p.n == 0) return;
+  const std::int64_t row_work = std::max<std::int64_t>(1, p.n * p.k);
+  const std::int64_t grain = ceil_div(kSerialElements, row_work);
+  parallel_for(stack.items * p.m, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t item = at / p.m;
+      const std::int64_t first = at % p.m;
+      const std::int64_t last = std::min(p.m, first + end - at);
+      Product<U> piece = p;
+      piece.a += offset_of(*stack.a, *stack.out, item);
+      piece.b += offset_of(*stack.b, *stack.out, item);
+      piece.c += item * p.m * p.n;
+      multiply_integers(piece, first, last);
+      at += last - first;
+    }
+  });
+}
+
+}  // namespace
+
+std::span<const ops::KernelRow> matmul_kernels() {
+  static constexpr ops::KernelRow rows[] = {
+      {"matmul", DType::float32, matmul_float<float>, float_scratch_bytes<float>},
+      {"matmul", DType::float64, matmul_float<double>, float_scratch_bytes<double>},
+      {"matmul", DType::int32, matmul_integer<std::int32_t>},
+      {"matmul", DType::int64, matmul_integer<std::int64_t>},
+  };
+  return rows;
+}
+
+}  // namespace tenure::cpu

@@ -1,0 +1,191 @@
+// Random tensors. What an element becomes is a function of its own counter; philox.h says which
+// counter that is, and random_lanes.h which words of its block are used.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/philox.h"
+#include "backend/cpu/random_lanes.h"
+#include "ops/attrs.h"
+
+namespace tenure::cpu {
+namespace {
+
+// Calls fill(dst, counter, count) for batches of up to kBatch * per_block elements; `counter` is of
+// the batch's first block.
+template <class T, int per_block, class Fill>
+void for_batches(const ops::KernelArgs& args, Fill fill) {
+  constexpr std::int64_t kElements = kBatch * per_block;
+  const std::uint64_t offset = args.attrs.as<ops::RandomAttrs>().offset;
+  const std::int64_t count = args.out[0].numel();
+  T* dst = args.out[0].as<T>();
+  const std::int64_t batches = (count + kElements - 1) / kElements;
+  parallel_for(batches, 8 * 1024 / kElements, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      fill(dst + b * kElements, offset + static_cast<std::uint64_t>(b * kBatch),
+           std::min(kElements, count - b * kElements));
+    }
+  });
+}
+
+// The largest number below `high`, unless that is below `low`.
+template <class T>
+T last_below(T high, T low) {
+  return std::max(low, std::nextafter(high, -std::numeric_limits<T>::infinity()));
+}
+
+// Four elements of a block at a time, by `transform`.
+template <class Transform>
+void four_floats_a_block(const ops::KernelArgs& args, Transform transform) {
+  const std::uint64_t seed = args.attrs.as<ops::RandomAttrs>().seed;
+  for_batches<float, 4>(args, [&](float* dst, std::uint64_t counter, std::int64_t count) {
+    Words words;
+    draw_words(seed, counter, 0, words);
+    if (count == 4 * kBatch) {
+      transform(words, dst);
+    } else {
+      float all[4 * kBatch];
+      transform(words, all);
+      std::copy_n(all, count, dst);
+    }
+  });
+}
+
+void uniform_f32(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const auto low = static_cast<float>(attrs.a);
+  const auto high = static_cast<float>(attrs.b);
+  const float last = last_below(high, low);
+  four_floats_a_block(args, [&](const Words& words, float* dst) {
+    uniform_of_four(words, low, high, last, dst);
+  });
+}
+
+void normal_f32(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  four_floats_a_block(args, [&](const Words& words, float* dst) {
+    normal_of_four(words, static_cast<float>(attrs.a), static_cast<float>(attrs.b), dst);
+  });
+}
+
+void uniform_f64(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const double start = attrs.a / 2;  // halves, since the whole range may be larger than any number
+  const double range = attrs.b / 2 - start;
+  const double last = last_below(attrs.b, attrs.a);
+  for_batches<double, 1>(args, [&](double* dst, std::uint64_t counter, std::int64_t count) {
+    Words words;
+    draw_words(attrs.seed, counter, 0, words);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint64_t bits = std::uint64_t{words.word[1][i]} << 32 | words.word[0][i];
+      const double u = static_cast<double>(bits >> 11) * 0x1p-53;
+      dst[i] = std::min(2 * (start + u * range), last);
+    }
+  });
+}
+
+void normal_f64(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  for_batches<double, 1>(args, [&](double* dst, std::uint64_t counter, std::int64_t count) {
+    Words words;
+    NormalPairs<double> pairs;
+    draw_words(attrs.seed, counter, 0, words);
+    draw_pairs(words, pairs);
+    for (std::int64_t i = 0; i < count; ++i) dst[i] = attrs.a + attrs.b * pairs.first[i];
+  });
+}
+
+// The first of a block's two numbers within two deviations; where both lie outside, of the next
+// attempt's.
+template <class T>
+void truncated_normal(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const auto mean = static_cast<T>(attrs.a);
+  const auto deviation = static_cast<T>(attrs.b);
+  for_batches<T, 1>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
+    std::array<bool, kBatch> done{};
+    std::int64_t left = count;
+    for (std::uint32_t attempt = 0; left > 0; ++attempt) {
+      Words words;
+      NormalPairs<T> pairs;
+      draw_words(attrs.seed, counter, attempt, words);
+      draw_pairs(words, pairs);
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (done[static_cast<std::size_t>(i)]) continue;
+        const T z = std::abs(pairs.first[i]) <= 2 ? pairs.first[i] : pairs.second[i];
+        if (!(std::abs(z) <= 2)) continue;
+        dst[i] = mean + deviation * z;
+        done[static_cast<std::size_t>(i)] = true;
+        --left;
+      }
+    }
+  });
+}
+
+template <class T>
+void bernoulli(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const auto ones = static_cast<std::uint64_t>(std::clamp(attrs.a, 0.0, 1.0) * 0x1p32);
+  for_batches<T, 4>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
+    Words words;
+    draw_words(attrs.seed, counter, 0, words);
+    for (std::int64_t block = 0; 4 * block < count; ++block) {
+      const std::int64_t some = std::min<std::int64_t>(4, count - 4 * block);
+      for (std::int64_t w = 0; w < some; ++w) {
+        dst[4 * block + w] = static_cast<T>(words.word[w][block] < ones);
+      }
+    }
+  });
+}
+
+// The bound as the integer it stands for, modulo 2^64; 2^63 is a bound of int64.
+std::uint64_t integer_of(double bound) {
+  if (bound >= 0x1p63) return std::uint64_t{1} << 63;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(bound, -0x1p63)));
+}
+
+template <class T>
+void randint(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const std::uint64_t low = integer_of(attrs.a);
+  const std::uint64_t range = attrs.a < attrs.b ? integer_of(attrs.b) - low : 1;
+  for_batches<T, 1>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
+    Words words;
+    draw_words(attrs.seed, counter, 0, words);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Philox::Counter block = {words.word[0][i], words.word[1][i], words.word[2][i],
+                                     words.word[3][i]};
+      dst[i] = static_cast<T>(static_cast<std::int64_t>(low + below(range, block)));
+    }
+  });
+}
+
+}  // namespace
+
+std::span<const ops::KernelRow> random_kernels() {
+  static constexpr ops::KernelRow rows[] = {
+      {"random_uniform", DType::float32, uniform_f32},
+      {"random_uniform", DType::float64, uniform_f64},
+      {"random_normal", DType::float32, normal_f32},
+      {"random_normal", DType::float64, normal_f64},
+      {"random_truncated_normal", DType::float32, truncated_normal<float>},
+      {"random_truncated_normal", DType::float64, truncated_normal<double>},
+      {"random_bernoulli", DType::float32, bernoulli<float>},
+      {"random_bernoulli", DType::float64, bernoulli<double>},
+      {"random_bernoulli", DType::int32, bernoulli<std::int32_t>},
+      {"random_bernoulli", DType::uint8, bernoulli<std::uint8_t>},
+      {"random_bernoulli", DType::boolean, bernoulli<bool>},
+      {"random_randint", DType::int32, randint<std::int32_t>},
+      {"random_randint", DType::int64, randint<std::int64_t>},
+      {"random_randint", DType::uint8, randint<std::uint8_t>},
+      {"random_randint", DType::int8, randint<std::int8_t>},
+      {"random_randint", DType::float32, randint<float>},
+  };
+  return rows;
+}
+
+}  // namespace tenure::cpu

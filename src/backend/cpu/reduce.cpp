@@ -1,0 +1,246 @@
+// Sums and maxima over any axes.
+//
+// How a reduction is cut into pieces depends on its shape alone, and pieces are put together in
+// order, so the result has the same bits on any number of threads.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/reduce_lanes.h"
+#include "backend/cpu/reduce_layout.h"
+#include "ops/attrs.h"
+
+namespace tenure::cpu {
+namespace {
+
+constexpr std::int64_t kPieceElements = 64 * 1024;
+constexpr std::int64_t kEnoughPieces = 64;  // for any number of threads
+constexpr std::int64_t kShortRun = 16;      // not worth the call of a vector loop
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// A reduction has the type of its elements, Element, and of what they add up to, Total.
+
+template <class T>
+struct FloatSum {
+  using Element = T;
+  using Total = double;
+  static constexpr Total kIdentity = 0;
+  static Total merge(Total a, Total b) { return a + b; }
+  static Total run(const T* src, std::int64_t count) { return sum_run(src, count); }
+  static void rows(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) {
+    sum_rows(src, count, width, dst);
+  }
+};
+
+template <class T>
+struct FloatMax {
+  using Element = T;
+  using Total = T;
+  static constexpr Total kIdentity = -std::numeric_limits<T>::infinity();
+  static Total merge(Total a, Total b) { return a < b || b != b ? b : a; }
+  static Total run(const T* src, std::int64_t count) { return max_run(src, count); }
+  static void rows(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) {
+    max_rows(src, count, width, dst);
+  }
+};
+
+template <class Op>
+struct Integers : Op {
+  using typename Op::Total;
+  using Element = Total;
+  static Total run(const Total* src, std::int64_t count) {
+    Total total = Op::kIdentity;
+    for (std::int64_t i = 0; i < count; ++i) total = Op::merge(total, src[i]);
+    return total;
+  }
+  static void rows(const Total* const* src, std::int64_t count, std::int64_t width, Total* dst) {
+    for (std::int64_t r = 0; r < count; ++r) {
+      const Total* row = src[r];
+#pragma omp simd
+      for (std::int64_t j = 0; j < width; ++j) dst[j] = Op::merge(dst[j], row[j]);
+    }
+  }
+};
+
+template <class T>
+struct WrappingSum {
+  using Total = std::make_unsigned_t<T>;
+  static constexpr Total kIdentity = 0;
+  static Total merge(Total a, Total b) { return a + b; }
+};
+
+template <class T>
+struct IntegerMax {
+  using Total = T;
+  static constexpr Total kIdentity = std::numeric_limits<T>::lowest();
+  static Total merge(Total a, Total b) { return std::max(a, b); }
+};
+
+// Into how many pieces the elements of one output, or of one row of outputs, are cut.
+std::int64_t pieces_of(const ReduceLayout& layout) {
+  const std::int64_t kept = layout.kept.numel();
+  if (layout.inner_reduced) {
+    const std::int64_t count = layout.reduced.numel() * layout.inner;
+    const bool whole = kept >= kEnoughPieces || count < 2 * kPieceElements;
+    return whole ? 1 : ceil_div(count, kPieceElements);
+  }
+  const std::int64_t rows = layout.reduced.numel();
+  const std::int64_t wholes = kept * ceil_div(layout.inner, kMaxWidth);
+  const std::int64_t most = kept * layout.inner * rows / kPieceElements;
+  return std::max<std::int64_t>(
+      1, std::min({ceil_div(kEnoughPieces, wholes), ceil_div(rows, kMaxRows), most}));
+}
+
+template <class R>
+std::size_t scratch_bytes(const ops::KernelArgs& args) noexcept {
+  if (args.in[0].numel() == 0) return 0;
+  const ReduceLayout layout(*args.in[0].shape, args.attrs.as<ops::ReduceAttrs>().axes);
+  const std::int64_t pieces = pieces_of(layout);
+  if (pieces == 1) return 0;
+  return static_cast<std::size_t>(pieces * args.out[0].numel()) * sizeof(typename R::Total);
+}
+
+// Elements [begin, end), in order, of those that make one output. `src` is its first.
+template <class R>
+typename R::Total reduce_some(const ReduceLayout& layout, const typename R::Element* src,
+                              std::int64_t begin, std::int64_t end) {
+  typename R::Total total = R::kIdentity;
+  std::int64_t run = begin / layout.inner;
+  std::int64_t skip = begin - run * layout.inner;
+  for (; begin < end; ++run, skip = 0) {
+    const std::int64_t count = std::min(layout.inner - skip, end - begin);
+    const typename R::Element* first = src + layout.reduced.offset(run) + skip;
+    if (layout.inner < kShortRun) {
+      for (std::int64_t i = 0; i < count; ++i) total = R::merge(total, first[i]);
+    } else {
+      total = R::merge(total, R::run(first, count));
+    }
+    begin += count;
+  }
+  return total;
+}
+
+template <class R>
+void reduce_runs(const ReduceLayout& layout, const typename R::Element* src,
+                 typename R::Element* dst, typename R::Total* partial) {
+  using Element = typename R::Element;
+  using Total = typename R::Total;
+  const std::int64_t outputs = layout.kept.numel();
+  const std::int64_t count = layout.reduced.numel() * layout.inner;
+  const std::int64_t pieces = pieces_of(layout);
+  if (pieces == 1) {
+    parallel_for(outputs, ceil_div(kSerialElements, count), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t o = begin; o < end; ++o) {
+        dst[o] = static_cast<Element>(
+            reduce_some<R>(layout, src + layout.kept.offset(o), 0, count));
+      }
+    });
+    return;
+  }
+  parallel_each(outputs * pieces, [&](std::int64_t index) {
+    const std::int64_t first = index % pieces * kPieceElements;
+    partial[index] = reduce_some<R>(layout, src + layout.kept.offset(index / pieces), first,
+                                    std::min(count, first + kPieceElements));
+  });
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    Total total = R::kIdentity;
+    for (std::int64_t p = 0; p < pieces; ++p) total = R::merge(total, partial[o * pieces + p]);
+    dst[o] = static_cast<Element>(total);
+  }
+}
+
+template <class R>
+void reduce_rows(const ReduceLayout& layout, const typename R::Element* src,
+                 typename R::Element* dst, typename R::Total* partial) {
+  using Element = typename R::Element;
+  using Total = typename R::Total;
+  const std::int64_t width = layout.inner;
+  const std::int64_t rows = layout.reduced.numel();
+  const std::int64_t tiles = ceil_div(width, kMaxWidth);
+  const std::int64_t pieces = pieces_of(layout);
+  const auto reduce_tile = [&](std::int64_t index) {
+    const std::int64_t column = index % tiles * kMaxWidth;
+    const std::int64_t columns = std::min(kMaxWidth, width - column);
+    const std::int64_t piece = index / tiles % pieces;
+    const std::int64_t output = index / tiles / pieces;
+    const Element* first = src + layout.kept.offset(output) + column;
+    const std::int64_t last_row = (piece + 1) * rows / pieces;
+    Total total[kMaxWidth];
+    std::fill_n(total, columns, R::kIdentity);
+    for (std::int64_t row = piece * rows / pieces; row < last_row; row += kMaxRows) {
+      const Element* pointers[kMaxRows];
+      const std::int64_t count = std::min(kMaxRows, last_row - row);
+      for (std::int64_t r = 0; r < count; ++r) pointers[r] = first + layout.reduced.offset(row + r);
+      R::rows(pointers, count, columns, total);
+    }
+    if (pieces > 1) {
+      std::copy_n(total, columns, partial + (output * pieces + piece) * width + column);
+    } else {
+      Element* to = dst + output * width + column;
+#pragma omp simd
+      for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<Element>(total[j]);
+    }
+  };
+  const std::int64_t outputs = layout.kept.numel();
+  if (outputs * width * rows < kSerialElements) {
+    for (std::int64_t i = 0; i < outputs * pieces * tiles; ++i) reduce_tile(i);
+  } else {
+    parallel_each(outputs * pieces * tiles, reduce_tile);
+  }
+  if (pieces == 1) return;
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      Total total = R::kIdentity;
+      for (std::int64_t p = 0; p < pieces; ++p) {
+        total = R::merge(total, partial[(o * pieces + p) * width + j]);
+      }
+      dst[o * width + j] = static_cast<Element>(total);
+    }
+  }
+}
+
+template <class R>
+void reduce(const ops::KernelArgs& args) noexcept {
+  using Element = typename R::Element;
+  const Element* src = args.in[0].as<Element>();
+  Element* dst = args.out[0].as<Element>();
+  if (args.in[0].numel() == 0) {
+    std::fill_n(dst, args.out[0].numel(), static_cast<Element>(R::kIdentity));
+    return;
+  }
+  const ReduceLayout layout(*args.in[0].shape, args.attrs.as<ops::ReduceAttrs>().axes);
+  auto* partial = reinterpret_cast<typename R::Total*>(args.scratch);
+  if (layout.inner_reduced) {
+    reduce_runs<R>(layout, src, dst, partial);
+  } else {
+    reduce_rows<R>(layout, src, dst, partial);
+  }
+}
+
+template <class R>
+constexpr ops::KernelRow row(std::string_view op, DType dtype) {
+  return {op, dtype, reduce<R>, scratch_bytes<R>};
+}
+
+}  // namespace
+
+std::span<const ops::KernelRow> reduce_kernels() {
+  static constexpr ops::KernelRow rows[] = {
+      row<FloatSum<float>>("sum", DType::float32),
+      row<FloatSum<double>>("sum", DType::float64),
+      row<Integers<WrappingSum<std::int32_t>>>("sum", DType::int32),
+      row<Integers<WrappingSum<std::int64_t>>>("sum", DType::int64),
+      row<FloatMax<float>>("max", DType::float32),
+      row<FloatMax<double>>("max", DType::float64),
+      row<Integers<IntegerMax<std::int32_t>>>("max", DType::int32),
+      row<Integers<IntegerMax<std::int64_t>>>("max", DType::int64),
+      row<Integers<IntegerMax<std::uint8_t>>>("max", DType::uint8),
+      row<Integers<IntegerMax<std::int8_t>>>("max", DType::int8),
+  };
+  return rows;
+}
+
+}  // namespace tenure::cpu

@@ -1,0 +1,48 @@
+#include "memory/context.h"
+
+#include "memory/transfer.h"
+
+namespace tenure::detail {
+
+constinit thread_local Context* t_context = nullptr;
+
+namespace {
+
+std::atomic<std::uint32_t> g_threads{0};
+
+// Kept apart from the pointer above, so that the common path needs no guard. A thread-local that
+// dies after it may still drop tensors; it gets the shared last-resort context.
+struct ThreadContext {
+  Context context;
+  ~ThreadContext();
+};
+
+Context& last_resort() {
+  static Context* context = [] {
+    auto* made = new Context;
+    made->random = &default_random();
+    return made;
+  }();
+  return *context;
+}
+
+ThreadContext::~ThreadContext() { t_context = &last_resort(); }
+
+}  // namespace
+
+RandomState& default_random() {
+  static RandomState* state = new RandomState;
+  return *state;
+}
+
+Context& make_context() {
+  static const bool initialised = (initialise_runtime(), true);
+  (void)initialised;
+  thread_local ThreadContext holder;
+  holder.context.random = &default_random();
+  holder.context.thread = g_threads.fetch_add(1, std::memory_order_relaxed);
+  t_context = &holder.context;
+  return holder.context;
+}
+
+}  // namespace tenure::detail

@@ -1,0 +1,93 @@
+// What is current: one Context behind one thread-local pointer. A task carries its own and swaps it
+// in while it runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+
+namespace tenure::ops {
+class Recorder;
+}
+
+namespace tenure::detail {
+
+struct Scope;
+struct SessionState;
+
+struct RandomState {
+  std::atomic<std::uint64_t> seed{0};
+  std::atomic<std::uint64_t> next{0};  // the first counter nobody has used
+};
+
+// The user's outermost call into the library, while one that calls other operations is running:
+// what it makes is born at the user's line, under the name the user wrote.
+struct UserCall {
+  const char* op = nullptr;  // null: no such call
+  bool backward = false;
+  std::source_location site;
+};
+
+struct Context {
+  SessionState* session = nullptr;  // null: the default one
+  Scope* scope = nullptr;           // innermost
+  ops::Recorder* tapes = nullptr;   // those that record, innermost first
+  UserCall call;
+  RandomState* random = nullptr;
+  std::uint32_t thread = 0;
+};
+
+extern constinit thread_local Context* t_context;
+Context& make_context();
+inline Context& context() {
+  Context* current = t_context;
+  return current != nullptr ? *current : make_context();
+}
+
+RandomState& default_random();
+
+// Marks a public function that is made of others as the user's call. Inner ones change nothing.
+class CallScope {
+ public:
+  CallScope(const char* op, std::source_location site, bool backward = false)
+      : context_(context()), outer_(context_.call) {
+    if (outer_.op == nullptr) context_.call = {op, backward, site};
+  }
+  ~CallScope() { context_.call = outer_; }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+ private:
+  Context& context_;
+  UserCall outer_;
+};
+
+// User code called back by the library: its own lines count again.
+class CallbackScope {
+ public:
+  CallbackScope() : context_(context()), outer_(context_.call) { context_.call = {}; }
+  ~CallbackScope() { context_.call = outer_; }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  Context& context_;
+  UserCall outer_;
+};
+
+// What the library makes for itself joins no scope.
+class NoScope {
+ public:
+  explicit NoScope(Context& context) : context_(context), outer_(context.scope) {
+    context_.scope = nullptr;
+  }
+  ~NoScope() { context_.scope = outer_; }
+  NoScope(const NoScope&) = delete;
+  NoScope& operator=(const NoScope&) = delete;
+
+ private:
+  Context& context_;
+  Scope* outer_;
+};
+
+}  // namespace tenure::detail

@@ -1,0 +1,160 @@
+#include "memory/header.h"
+
+#include <mutex>
+
+#include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/scope.h"
+#include "memory/session.h"
+#include "memory/slab.h"
+
+namespace tenure::detail {
+namespace {
+
+std::atomic<std::uint64_t> g_next_id{1};
+SpinLock g_names;  // names are given rarely and read rarely
+
+}  // namespace
+
+Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
+                   std::source_location site, std::uint64_t value_id) {
+  Header* header = Slab<Header>::instance().allocate();
+  header->role = Role::tensor;
+  header->claim.store(Claim::other, std::memory_order_relaxed);
+  header->device = storage->device;
+  header->storage = storage.give();
+  header->id = new_value_id();
+  header->value_id = value_id != 0 ? value_id : header->id;
+  header->session.store(context.session, std::memory_order_relaxed);
+  if (context.session != nullptr) context.session->retain();
+  header->layout = std::move(layout);
+  header->life.store(0, std::memory_order_relaxed);
+  if constexpr (kLifetimes) {
+    const UserCall& call = context.call;
+    BirthRecord& birth = header->birth;
+    birth.thread = context.thread;
+    if (call.op == nullptr) {
+      birth.site = site;
+      birth.op = op;
+      birth.backward = false;
+    } else {
+      birth.site = call.site;
+      birth.op = call.op;
+      birth.backward = call.backward;
+    }
+    if (context.scope != nullptr) birth.scope = context.scope->label.get();
+  }
+  // From here on the tensor can be listed; everything above is there to be read.
+  header->handles.store(1, std::memory_order_release);
+  if constexpr (kLifetimes) {
+    if (context.scope != nullptr) join_scope(*context.scope, *header);
+  }
+  return header;
+}
+
+Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
+  Header* header = Slab<Header>::instance().allocate();
+  try {
+    header->layout = from.layout;
+  } catch (...) {
+    Slab<Header>::instance().free(header);
+    throw;
+  }
+  header->role = Role::saved;
+  header->claim.store(claim, std::memory_order_relaxed);
+  header->device = from.device;
+  header->storage = from.storage;
+  retain(header->storage);
+  header->id = from.id;
+  header->value_id = from.value_id;
+  SessionState* session = from.session.load(std::memory_order_relaxed);
+  header->session.store(session, std::memory_order_relaxed);
+  if (session != nullptr) session->retain();
+  // Field by field: a scope that ends on another thread may be marking `from` as owning its label.
+  const BirthRecord& birth = from.birth;
+  header->birth = {birth.site,   birth.op,       birth.scope,
+                   birth.thread, birth.backward, birth.scope != nullptr};
+  if (birth.scope != nullptr) birth.scope->retain();
+  header->owner = std::move(owner);
+  if (LabelRef name = name_of(from)) {
+    header->name.store(name.get(), std::memory_order_relaxed);
+    name->retain();
+  }
+  header->life.store(0, std::memory_order_relaxed);
+  header->handles.store(1, std::memory_order_release);
+  return header;
+}
+
+// Leaves the slot as `new_tensor` and `new_saved` expect to find it: no name, no labels, no death.
+// They overwrite the layout and the rest.
+void destroy(Header* header) noexcept {
+  header->handles.store(0, std::memory_order_relaxed);
+  if constexpr (kLifetimes) {
+    leave_scope(*header, Leaving::dying);
+    if (header->birth.owns_scope) header->birth.scope->release();
+    header->birth.scope = nullptr;
+    header->birth.owns_scope = false;
+  }
+  if (header->storage != nullptr) {
+    release(header->storage);
+    header->storage = nullptr;
+  }
+  if (auto* session = header->session.load(std::memory_order_relaxed)) session->release();
+  if (Label* name = header->name.load(std::memory_order_relaxed)) {
+    name->release();
+    header->name.store(nullptr, std::memory_order_relaxed);
+  }
+  if (header->is_dead()) {
+    header->death.cause = Cause::last_handle;
+    header->death.by = {};
+    header->death.bytes.store(Bytes::in_use, std::memory_order_relaxed);
+  }
+  if (header->owner) header->owner = {};
+  Slab<Header>::instance().free(header);
+}
+
+void release_dead_storage(Header& header) noexcept {
+  if (header.storage == nullptr) return;  // given away
+  const bool last = release(std::exchange(header.storage, nullptr));
+  header.death.bytes.store(last ? Bytes::returned : Bytes::shared, std::memory_order_relaxed);
+}
+
+bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  std::uint32_t life = header.life.load(std::memory_order_relaxed);
+  do {
+    if ((life & Header::kDead) != 0) return false;
+  } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
+                                              std::memory_order_acq_rel));
+  header.death.cause = cause;
+  header.death.site = site;
+  header.death.by = std::move(by);
+  header.life.fetch_or(Header::kRecorded, std::memory_order_release);
+  unpin(header);
+  return true;
+}
+
+void set_name(Header& header, std::string_view name) {
+  LabelRef label = LabelRef::make("name", name, {});
+  label->retain();  // the header's
+  Label* old = nullptr;
+  {
+    const std::lock_guard guard(g_names);
+    old = header.name.exchange(label.get(), std::memory_order_acq_rel);
+  }
+  if (old != nullptr) old->release();
+}
+
+LabelRef name_of(const Header& header) noexcept {
+  if (header.name.load(std::memory_order_acquire) == nullptr) return {};
+  const std::lock_guard guard(g_names);
+  Label* name = header.name.load(std::memory_order_relaxed);
+  if (name != nullptr) name->retain();
+  return LabelRef(name);
+}
+
+
+std::uint64_t new_value_id() noexcept { return g_next_id.fetch_add(1, std::memory_order_relaxed); }
+
+std::uint64_t next_tensor_id() noexcept { return g_next_id.load(std::memory_order_relaxed); }
+
+}  // namespace tenure::detail

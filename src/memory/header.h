@@ -1,0 +1,155 @@
+// A holder of a storage: a tensor that handles share, or a value saved for later.
+//
+// Life and death (L2, L3, L35). `handles` counts handle objects; whoever drops the last one ends
+// the tensor if nothing else has. `life` counts pins (uses in progress) and carries two marks. A
+// use pins, which fails on a tensor marked dead; a death marks, holding a pin of its own while it
+// writes the record; whoever brings the pins of a dead tensor to zero releases the storage. So a
+// dispose that races with a use either comes first, and the use throws, or lets the use finish.
+//
+// A saved value (L14, L17, L18, L25) is the same struct with another role: it holds storage,
+// layout, value identity and birth record, and is no tensor: not counted, not in any scope.
+//
+// A header knows its scope by a plain pointer and the scope its tensors by an intrusive list, under
+// the scope's lock. Scopes are type-stable, so a header that is being freed may lock one that has
+// meanwhile ended, find itself no longer listed, and go on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "core/layout.h"
+#include "memory/label.h"
+#include "memory/storage.h"
+#include "tenure/device.h"
+#include "tenure/story.h"
+
+namespace tenure::detail {
+
+#if defined(TENURE_NO_LIFETIMES)
+inline constexpr bool kLifetimes = false;
+#else
+inline constexpr bool kLifetimes = true;
+#endif
+
+struct Scope;
+struct SessionState;
+
+enum class Role : std::uint8_t { tensor, saved };
+
+// What a holder wants its bytes for. A storage counts under the strongest claim of its holders.
+enum class Claim : std::uint8_t {
+  other,
+  saved_for_backward,
+  gradient,
+  layer_state,
+  optimizer_state,
+  parameter,
+};
+
+struct BirthRecord {
+  std::source_location site;
+  const char* op = "";
+  Label* scope = nullptr;  // counted when `owns_scope`
+  std::uint32_t thread = 0;
+  bool backward = false;  // op is the op whose gradient this is part of
+  bool owns_scope = false;
+};
+
+// What became of the bytes when a tensor died.
+enum class Bytes : std::uint8_t { in_use, returned, shared };
+
+struct DeathRecord {
+  Cause cause = Cause::last_handle;
+  std::source_location site;
+  LabelRef by;
+  std::atomic<Bytes> bytes{Bytes::in_use};
+};
+
+struct alignas(64) Header {
+  static constexpr std::uint32_t kDead = 1u << 31;
+  static constexpr std::uint32_t kRecorded = 1u << 30;
+  static constexpr std::uint32_t kPins = kRecorded - 1;
+
+  std::atomic<std::uint32_t> handles{0};
+  std::atomic<std::uint32_t> life{0};
+  Role role = Role::tensor;
+  std::atomic<Claim> claim{Claim::other};
+  Device device;
+  Storage* storage = nullptr;
+  std::uint64_t id = 0;
+  std::uint64_t value_id = 0;  // what gradients follow: shared by clones and saved values
+  std::atomic<SessionState*> session{nullptr};  // null: the default one
+  Layout layout;
+  BirthRecord birth;
+  std::atomic<Scope*> scope{nullptr};
+  Header* scope_next = nullptr;
+  Header** scope_link = nullptr;
+  std::atomic<Label*> name{nullptr};
+  DeathRecord death;
+  LabelRef owner;  // of a saved value
+  Header* next_free = nullptr;
+
+  bool is_dead() const { return (life.load(std::memory_order_acquire) & kDead) != 0; }
+};
+
+struct Context;
+
+std::uint64_t new_value_id() noexcept;
+
+// A new tensor over `storage` (whose count the header takes over), born now: recorded, and listed
+// by the innermost scope. `value_id` 0 means a value of its own.
+Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
+                   std::source_location site, std::uint64_t value_id = 0);
+
+// A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
+Header* new_saved(const Header& from, Claim claim, LabelRef owner);
+
+inline void retain(Header* header) noexcept {
+  header->handles.fetch_add(1, std::memory_order_relaxed);
+}
+void destroy(Header* header) noexcept;
+inline void release(Header* header) noexcept {
+  if (header->handles.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(header);
+}
+
+// False when the tensor is dead.
+inline bool try_pin(Header& header) noexcept {
+  std::uint32_t life = header.life.load(std::memory_order_relaxed);
+  do {
+    if ((life & Header::kDead) != 0) return false;
+  } while (!header.life.compare_exchange_weak(life, life + 1, std::memory_order_acquire,
+                                              std::memory_order_relaxed));
+  return true;
+}
+
+void release_dead_storage(Header& header) noexcept;
+inline void unpin(Header& header) noexcept {
+  const std::uint32_t before = header.life.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & Header::kDead) != 0 && (before & Header::kPins) == 1) release_dead_storage(header);
+}
+
+// Ends a tensor; false when it was dead already. `by` may be null.
+bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept;
+
+void set_name(Header& header, std::string_view name);
+LabelRef name_of(const Header& header) noexcept;
+Story make_story(const Header& header);
+
+// What an error says a user can do about a death.
+std::string remedy(const Story& story);
+
+// A use that cannot be. `input` is -1 where there is only one tensor; `own_handles` are the user's
+// handles' copies that the failing op itself holds, which the story does not count.
+struct Use {
+  std::string_view op;
+  int input = -1;
+  std::source_location site;
+  std::uint32_t own_handles = 0;
+};
+[[noreturn]] void raise_disposed(const Header& header, const Use& use);
+[[noreturn]] void raise_wrong_session(const Header& header, const Use& use,
+                                      const SessionState* current);
+
+}  // namespace tenure::detail

@@ -1,0 +1,339 @@
+#include "memory/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/pool.h"
+#include "memory/text.h"
+
+namespace tenure::detail {
+namespace {
+
+std::atomic<std::size_t> g_live{0};
+std::atomic<std::size_t> g_peak{0};
+
+void raise_peak(std::atomic<std::size_t>& peak, std::size_t live) noexcept {
+  std::size_t seen = peak.load(std::memory_order_relaxed);
+  while (live > seen && !peak.compare_exchange_weak(seen, live, std::memory_order_relaxed)) {
+  }
+}
+
+void count_bytes(std::atomic<std::size_t>& live, std::atomic<std::size_t>& peak,
+                 std::size_t nbytes) noexcept {
+  raise_peak(peak, live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
+}
+
+bool charge(SessionState& session, std::size_t capacity) noexcept {
+  const std::size_t budget = session.budget.load(std::memory_order_relaxed);
+  std::size_t used = session.in_use.load(std::memory_order_relaxed);
+  do {
+    if (budget != 0 && used + capacity > budget) return false;
+  } while (!session.in_use.compare_exchange_weak(used, used + capacity, std::memory_order_relaxed));
+  return true;
+}
+
+std::string_view name(Claim claim) {
+  switch (claim) {
+    case Claim::other: return "other";
+    case Claim::saved_for_backward: return "saved for backward";
+    case Claim::gradient: return "gradient";
+    case Claim::layer_state: return "layer state";
+    case Claim::optimizer_state: return "optimizer state";
+    case Claim::parameter: return "parameter";
+  }
+  return "";
+}
+
+[[noreturn]] void raise_out_of_memory(std::size_t nbytes, SessionState* session) {
+  const std::size_t budget =
+      session != nullptr ? session->budget.load(std::memory_order_relaxed) : pool({}).budget();
+  const std::vector<LargeHolder> largest = largest_holders(5);
+  std::string text = fmt::format("OutOfMemoryError: allocate: {} requested", bytes_text(nbytes));
+  if (budget != 0) {
+    text += session != nullptr ? fmt::format(", the budget of {} is ", session_name(session))
+                               : ", the memory budget is ";
+    text += bytes_text(budget);
+  }
+  text += fmt::format(", {} live\n", bytes_text(g_live.load(std::memory_order_relaxed)));
+  if (!largest.empty()) text += "\n  the largest live tensors:\n";
+  std::vector<Story> stories;
+  for (const LargeHolder& holder : largest) {
+    const Story& story = holder.story;
+    text += fmt::format("  {:>12}  {}, {}, born {} {}\n", bytes_text(holder.nbytes), story.title(),
+                        name(holder.claim), site_text(story.birth.site), story.birth.op);
+    stories.push_back(story);
+  }
+  text += "\n  dispose what is no longer needed, wrap the step in a tidy, or raise the budget.";
+  throw OutOfMemoryError(text, nbytes, budget, std::move(stories));
+}
+
+bool smaller_than_storage(const Header& header) {
+  return header.layout.nbytes() < header.storage->nbytes;
+}
+
+}  // namespace
+
+Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
+  const std::size_t capacity = Pool::class_bytes(Pool::size_class(nbytes));
+  if (session != nullptr && !charge(*session, capacity)) raise_out_of_memory(nbytes, session);
+  Storage* storage = nullptr;
+  try {
+    storage = pool(device).allocate(nbytes);
+    if (storage == nullptr) raise_out_of_memory(nbytes, nullptr);
+  } catch (...) {
+    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
+    throw;
+  }
+  if constexpr (kLifetimes) count_bytes(g_live, g_peak, nbytes);
+  if (session != nullptr) {
+    count_bytes(session->live, session->peak, nbytes);
+    session->retain();
+    storage->session = session;
+  }
+  return storage;
+}
+
+Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionState* session,
+                       std::function<void()> deleter) {
+  auto owned = std::make_unique<std::function<void()>>(std::move(deleter));
+  Storage* storage = Slab<Storage>::instance().allocate();
+  storage->device = device;
+  storage->data = static_cast<std::byte*>(data);
+  storage->nbytes = nbytes;
+  storage->capacity = 0;
+  storage->span = nullptr;
+  storage->deleter = owned.release();
+  storage->session = session;
+  if (session != nullptr) session->retain();
+  storage->handles.store(1, std::memory_order_release);
+  return storage;
+}
+
+void free_storage(Storage* storage) noexcept {
+  SessionState* session = storage->session;
+  if (storage->is_external()) {
+    if (session != nullptr) session->release();
+    const std::unique_ptr<std::function<void()>> deleter(storage->deleter);
+    storage->deleter = nullptr;
+    storage->session = nullptr;
+    storage->handles.store(0, std::memory_order_release);
+    Slab<Storage>::instance().free(storage);
+    (*deleter)();
+    return;
+  }
+  if constexpr (kLifetimes) g_live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
+  if (session != nullptr) {
+    session->live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
+    session->in_use.fetch_sub(storage->capacity, std::memory_order_relaxed);
+    session->release();
+  }
+  pool(storage->device).free(storage);
+}
+
+void move_storage(Storage& storage, SessionState* to) {
+  if (to != nullptr && !charge(*to, storage.capacity)) raise_out_of_memory(storage.nbytes, to);
+  SessionState* from = storage.session;
+  const bool counted = !storage.is_external();
+  if (to != nullptr) {
+    to->retain();
+    if (counted) count_bytes(to->live, to->peak, storage.nbytes);
+  }
+  storage.session = to;
+  if (from != nullptr) {
+    if (counted) from->live.fetch_sub(storage.nbytes, std::memory_order_relaxed);
+    from->in_use.fetch_sub(storage.capacity, std::memory_order_relaxed);
+    from->release();
+  }
+}
+
+MemoryInfo memory_of(SessionState* session) {
+  MemoryInfo info;
+  struct Held {
+    Claim claim = Claim::other;
+    bool only_small_views = true;
+    std::size_t nbytes = 0;
+    std::size_t capacity = 0;
+  };
+  std::unordered_map<const Storage*, Held> storages;
+  for_each_holder([&](Header& header) {
+    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
+    if (header.role == Role::tensor) ++info.tensors;
+    Held& held = storages[header.storage];
+    held.claim = std::max(held.claim, header.claim.load(std::memory_order_relaxed));
+    held.only_small_views = held.only_small_views && smaller_than_storage(header);
+    held.nbytes = header.storage->nbytes;
+    held.capacity = header.storage->capacity;
+  });
+  std::size_t claimed = 0;
+  for (const auto& [storage, held] : storages) {
+    ++info.storages;
+    if (held.only_small_views) info.view_held_bytes += held.nbytes;
+    if (held.capacity == 0) {
+      info.external_bytes += held.nbytes;
+      continue;
+    }
+    claimed += held.nbytes;
+    switch (held.claim) {
+      case Claim::parameter: info.parameter_bytes += held.nbytes; break;
+      case Claim::gradient: info.gradient_bytes += held.nbytes; break;
+      case Claim::optimizer_state: info.optimizer_bytes += held.nbytes; break;
+      case Claim::layer_state: info.layer_state_bytes += held.nbytes; break;
+      case Claim::saved_for_backward: info.saved_bytes += held.nbytes; break;
+      case Claim::other: info.other_bytes += held.nbytes; break;
+    }
+  }
+  if (session != nullptr) {
+    info.live_bytes = session->live.load(std::memory_order_relaxed);
+    info.peak_bytes = session->peak.load(std::memory_order_relaxed);
+    info.reserved_bytes = session->in_use.load(std::memory_order_relaxed);
+    info.slack_bytes = info.reserved_bytes - info.live_bytes;
+  } else {
+    Pool& cpu = pool({});
+    info.live_bytes = g_live.load(std::memory_order_relaxed);
+    info.peak_bytes = g_peak.load(std::memory_order_relaxed);
+    info.reserved_bytes = cpu.reserved_bytes();
+    info.pooled_bytes = cpu.pooled_bytes();
+    info.slack_bytes = info.reserved_bytes - info.pooled_bytes - info.live_bytes;
+  }
+  // What no tensor and no saved value holds is held by an op: its scratch and temporaries.
+  info.workspace_bytes = info.live_bytes > claimed ? info.live_bytes - claimed : 0;
+  return info;
+}
+
+std::vector<LargeHolder> largest_holders(std::size_t count) {
+  struct Candidate {
+    std::size_t nbytes = 0;
+    Claim claim = Claim::other;
+    const Header* header = nullptr;  // the one to tell of: a tensor where there is one
+    std::uint64_t id = 0;
+    Role role = Role::saved;
+  };
+  std::unordered_map<const Storage*, Candidate> storages;
+  for_each_holder([&](Header& header) {
+    Candidate& candidate = storages[header.storage];
+    candidate.nbytes = header.storage->nbytes;
+    candidate.claim = std::max(candidate.claim, header.claim.load(std::memory_order_relaxed));
+    if (candidate.header == nullptr || header.role < candidate.role) {
+      candidate.header = &header;
+      candidate.id = header.id;
+      candidate.role = header.role;
+    }
+  });
+  std::vector<Candidate> sorted;
+  sorted.reserve(storages.size());
+  for (const auto& [storage, candidate] : storages) sorted.push_back(candidate);
+  std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
+    return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.id < b.id;
+  });
+  if (sorted.size() > count) sorted.resize(count);
+  std::vector<LargeHolder> largest(sorted.size());
+  for_each_holder([&](Header& header) {  // again, so that each is held while its story is told
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (sorted[i].header != &header || sorted[i].id != header.id) continue;
+      largest[i] = {sorted[i].nbytes, sorted[i].claim, make_story(header)};
+    }
+  });
+  std::erase_if(largest, [](const LargeHolder& holder) { return holder.story.id == 0; });
+  return largest;
+}
+
+std::vector<Holder> holders_of(const Storage& storage) {
+  std::vector<Holder> holders;
+  for_each_holder([&](Header& header) {
+    if (header.storage != &storage) return;
+    Holder holder;
+    holder.story = make_story(header);
+    holder.is_tensor = header.role == Role::tensor;
+    holder.is_small_view = smaller_than_storage(header);
+    if (header.owner) holder.owner = label_text(*header.owner.get());
+    const Story& story = holder.story;
+    holder.text = fmt::format("{} {}, born {} {}",
+                              !holder.is_tensor      ? "saved value of"
+                              : holder.is_small_view ? "view"
+                                                     : "tensor",
+                              story.title(), site_text(story.birth.site), story.birth.op);
+    if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
+    if (holder.is_small_view) {
+      holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
+                                 bytes_text(storage.nbytes));
+    }
+    holders.push_back(std::move(holder));
+  });
+  std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
+    return a.is_small_view > b.is_small_view;
+  });
+  return holders;
+}
+
+}  // namespace tenure::detail
+
+namespace tenure {
+
+using detail::bytes_text;
+
+MemoryInfo memory() { return detail::memory_of(nullptr); }
+
+void reset_peak() {
+  detail::g_peak.store(detail::g_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+std::size_t trim_pool() { return detail::pool({}).trim(); }
+
+void set_memory_budget(std::size_t bytes) { detail::pool({}).set_budget(bytes); }
+
+std::size_t memory_budget() { return detail::pool({}).budget(); }
+
+std::ostream& operator<<(std::ostream& out, const MemoryInfo& info) {
+  out << fmt::format("{} tensors in {} storages, {} live (peak {})\n", info.tensors, info.storages,
+                     bytes_text(info.live_bytes), bytes_text(info.peak_bytes));
+  const auto line = [&out](const char* label, std::size_t bytes) {
+    if (bytes != 0) out << fmt::format("  {:<22}{:>12}\n", label, bytes_text(bytes));
+  };
+  line("parameters", info.parameter_bytes);
+  line("gradients", info.gradient_bytes);
+  line("optimizer state", info.optimizer_bytes);
+  line("layer state", info.layer_state_bytes);
+  line("saved for backward", info.saved_bytes);
+  line("workspace", info.workspace_bytes);
+  line("other", info.other_bytes);
+  line("held only by views", info.view_held_bytes);
+  line("from outside", info.external_bytes);
+  return out << fmt::format("  reserved {} = live + slack {} + pooled {}\n",
+                            bytes_text(info.reserved_bytes), bytes_text(info.slack_bytes),
+                            bytes_text(info.pooled_bytes));
+}
+
+LeakCheck::LeakCheck() : first_id_(detail::next_tensor_id()) {}
+
+std::vector<Story> LeakCheck::survivors() const {
+  std::vector<Story> stories;
+  detail::for_each_holder([&](detail::Header& header) {
+    if (header.role != detail::Role::tensor || header.id < first_id_) return;
+    Story story = detail::make_story(header);
+    for (const Holder& holder : detail::holders_of(*header.storage)) {
+      if (holder.story.id != header.id || !holder.is_tensor) story.other_holders.push_back(holder.text);
+    }
+    stories.push_back(std::move(story));
+  });
+  std::sort(stories.begin(), stories.end(),
+            [](const Story& a, const Story& b) { return a.id < b.id; });
+  return stories;
+}
+
+std::string LeakCheck::report() const {
+  const std::vector<Story> stories = survivors();
+  if (stories.empty()) return {};
+  std::string text = fmt::format("{} tensor{} born since the check still alive:\n", stories.size(),
+                                 stories.size() == 1 ? "" : "s");
+  for (const Story& story : stories) text += fmt::format("\n{}\n", story.text());
+  return text;
+}
+
+}  // namespace tenure

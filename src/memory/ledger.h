@@ -1,0 +1,51 @@
+// What the runtime knows of itself: byte counters, and every live holder by listing the slabs.
+//
+// Only live bytes are counted as they change (peak and budgets need that moment); everything else
+// is read off the live headers when somebody asks, so an op pays for one counter. Listing takes a
+// handle and a pin on each header in turn: what it reads is whole, and exact when no other thread
+// is inside an op.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/header.h"
+#include "memory/session.h"
+#include "memory/slab.h"
+#include "tenure/memory.h"
+
+namespace tenure::detail {
+
+std::uint64_t next_tensor_id() noexcept;  // of the next tensor to be born
+
+struct Pinned {  // gives back a pin that was taken
+  Header& header;
+  ~Pinned() { unpin(header); }
+};
+
+// Calls visit(header) for every live holder, tensor or saved, held and pinned meanwhile.
+template <class Visit>
+void for_each_holder(Visit&& visit) {
+  Slab<Header>::instance().for_each_live(
+      [&](Header& header) {
+        if (!try_pin(header)) return;
+        const Pinned pinned{header};
+        visit(header);
+      },
+      [](Header* header) { release(header); });
+}
+
+MemoryInfo memory_of(SessionState* session);  // null: the process
+
+// The storages that hold most, each by one of its holders.
+struct LargeHolder {
+  std::size_t nbytes = 0;
+  Claim claim = Claim::other;
+  Story story;
+};
+std::vector<LargeHolder> largest_holders(std::size_t count);
+
+std::vector<Holder> holders_of(const Storage& storage);
+
+}  // namespace tenure::detail

@@ -1,0 +1,28 @@
+#include "memory/reuse.h"
+
+#include <utility>
+
+namespace tenure::detail {
+
+StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
+  Storage* storage = input.storage;
+  // Nobody else can name the tensor: ours is the only handle (scopes hold none).
+  if (input.handles.load(std::memory_order_acquire) != 1) return {};
+  // Nobody else holds the bytes: no view, clone, saved value, variable or pending read.
+  if (storage->handles.load(std::memory_order_acquire) != 1) return {};
+  // The bytes are ours to write, all of them are the tensor's, and they are as many as needed.
+  if (storage->is_external() || storage->nbytes != nbytes) return {};
+  if (!input.layout.contiguous || input.layout.offset != 0 || input.layout.nbytes() != nbytes) {
+    return {};
+  }
+  // Ours is the only pin, and the tensor is alive; from here on it is dead of its last handle,
+  // and a scope that ends on another thread finds that already settled.
+  std::uint32_t life = 1;
+  if (!input.life.compare_exchange_strong(life, 1 | Header::kDead | Header::kRecorded,
+                                          std::memory_order_acq_rel)) {
+    return {};
+  }
+  return StorageRef(std::exchange(input.storage, nullptr));
+}
+
+}  // namespace tenure::detail

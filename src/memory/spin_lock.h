@@ -1,0 +1,28 @@
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace tenure::detail {
+
+// For sections of a few instructions. Yields after a short spin, so that a holder that lost its
+// core can finish.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    for (int spins = 0; locked_.exchange(true, std::memory_order_acquire); ++spins) {
+      while (locked_.load(std::memory_order_relaxed)) {
+        if (++spins > 64) {
+          std::this_thread::yield();
+          spins = 0;
+        }
+      }
+    }
+  }
+  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> locked_{false};
+};
+
+}  // namespace tenure::detail

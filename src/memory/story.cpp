@@ -1,0 +1,214 @@
+// Stories: what a header's records say, in the words of every lifetime error.
+#include "tenure/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "core/raise.h"
+#include "memory/header.h"
+#include "memory/ledger.h"
+#include "memory/session.h"
+#include "memory/text.h"
+
+namespace tenure {
+namespace detail {
+namespace {
+
+// The lines of a life: what happened, where, what did it, and more of it; in columns.
+struct Row {
+  std::string_view label;
+  std::string place;
+  std::string what;
+  std::string rest;
+};
+
+std::string table(const std::vector<Row>& rows) {
+  std::size_t place = 0, what = 0;
+  for (const Row& row : rows) {
+    place = std::max(place, row.place.size());
+    what = std::max(what, row.what.size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line = fmt::format("  {:<9} {:<{}}{:<{}}{}", row.label, row.place, place + 4,
+                                   row.what, what + 5, row.rest);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::vector<Row> life_rows(const Story& story) {
+  std::string scope;
+  if (story.birth.in_scope) {
+    const std::string quoted =
+        story.birth.scope.empty() ? "" : fmt::format(" \"{}\"", story.birth.scope);
+    scope = fmt::format("in tidy{} (opened {})", quoted, site_text(story.birth.scope_site));
+  }
+  std::vector<Row> rows{{"born", site_text(story.birth.site), story.birth.op, scope}};
+  if (const auto& death = story.death) {
+    rows.push_back({"died", site_text(death->site), std::string(name(death->cause)), death->by});
+  }
+  return rows;
+}
+
+std::string holders_row(const Story& story, std::string_view whose) {
+  std::string text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
+                                 story.handles == 1 ? whose : "");
+  if (story.death) {
+    text += story.storage_freed ? "; storage returned to the pool"
+                                : "; others held its storage on";
+  }
+  text = fmt::format("  {:<9} {}\n", "holders", text);
+  for (const std::string& other : story.other_holders) {
+    text += fmt::format("  {:<9} {}\n", "", other);
+  }
+  return text;
+}
+
+std::string lifetime_text(std::string_view error, std::string_view problem, const Story& story,
+                          const Use& use, std::string_view todo) {
+  std::string text = fmt::format("{}: {}: {}\n\n", error, problem, story.title());
+  std::vector<Row> rows = life_rows(story);
+  std::string what(use.op);
+  if (use.input >= 0) what += fmt::format(", input {}", use.input);
+  rows.push_back({"used", site_text(use.site), std::move(what), ""});
+  text += table(rows);
+  text += holders_row(story, " (yours)");
+  return text + fmt::format("\n  {}", todo);
+}
+
+Story story_for(const Header& header, const Use& use) {
+  Story story = make_story(header);
+  // A tensor moved in has no handle left but the op's, which was the user's.
+  story.handles = story.handles > use.own_handles ? story.handles - use.own_handles : 1;
+  return story;
+}
+
+}  // namespace
+
+std::string site_text(std::source_location site) {
+  if (site.line() == 0) return "(unknown)";
+  std::string_view file = site.file_name();
+  if (const auto slash = file.find_last_of('/'); slash != file.npos) file.remove_prefix(slash + 1);
+  return fmt::format("{}:{}", file, site.line());
+}
+
+std::string bytes_text(std::size_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 10240) return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (value /= 1024; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+std::string label_text(const Label& label) {
+  return label.text.empty() ? std::string(label.kind)
+                            : fmt::format("{} \"{}\"", label.kind, label.text);
+}
+
+Story make_story(const Header& header) {
+  Story story;
+  story.id = header.id;
+  story.shape = header.layout.shape;
+  story.dtype = header.layout.dtype;
+  story.device = header.device;
+  if (const LabelRef name = name_of(header)) story.name = name->text;
+  story.birth.op = header.birth.backward ? fmt::format("gradient of {}", header.birth.op) : header.birth.op;
+  story.birth.site = header.birth.site;
+  story.birth.thread = header.birth.thread;
+  if (const Label* scope = header.birth.scope) {
+    story.birth.in_scope = true;
+    story.birth.scope = scope->text;
+    story.birth.scope_site = scope->site;
+  }
+  story.handles = header.handles.load(std::memory_order_relaxed);
+  std::uint32_t life = header.life.load(std::memory_order_acquire);
+  if ((life & Header::kDead) == 0) return story;
+  while ((life & Header::kRecorded) == 0) {  // the thread that ends it is writing the record
+    std::this_thread::yield();
+    life = header.life.load(std::memory_order_acquire);
+  }
+  Death death{header.death.cause, header.death.site, ""};
+  if (const Label* by = header.death.by.get()) {
+    const char* verb = death.cause == Cause::scope_exit  ? "ended"
+                       : death.cause == Cause::donated   ? "took it"
+                       : by->kind == "session"           ? "closed"
+                                                         : "disposed";
+    death.by = fmt::format("{} {}", label_text(*by), verb);
+  }
+  story.death = std::move(death);
+  story.storage_freed = header.death.bytes.load(std::memory_order_relaxed) == Bytes::returned;
+  return story;
+}
+
+std::string remedy(const Story& story) {
+  const std::string name = story.name.empty() ? "it" : story.name;
+  switch (story.death ? story.death->cause : Cause::last_handle) {
+    case Cause::scope_exit:
+      return fmt::format("return it from the tidy, or keep({}) before the tidy ends.",
+                         story.name.empty() ? "t" : story.name);
+    case Cause::disposed:
+      return fmt::format("use {} before it is disposed, or dispose it later.", name);
+    case Cause::owner_disposed:
+      return fmt::format("use {} before its owner is disposed, or transfer it first.", name);
+    case Cause::donated: return "do not use a tensor after giving it away; clone it before donating.";
+    case Cause::last_handle: break;
+  }
+  return fmt::format("keep a handle to {}.", name);
+}
+
+void raise_disposed(const Header& header, const Use& use) {
+  Story story = story_for(header, use);
+  const std::string problem = use.input < 0
+                                  ? fmt::format("{}: the tensor was disposed", use.op)
+                                  : fmt::format("{}: input {} was disposed", use.op, use.input);
+  std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
+  throw DisposedError(text, std::move(story), use.site);
+}
+
+void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
+  Story story = story_for(header, use);
+  const std::string home = session_name(header.session.load(std::memory_order_relaxed));
+  const std::string here = session_name(current);
+  const std::string which =
+      use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
+  const std::string problem =
+      fmt::format("{}: {} belongs to {} and was used in {}", use.op, which, home, here);
+  std::string text =
+      lifetime_text("InaccessibleTensorError", problem, story, use,
+                    fmt::format("transfer it to {}, or run the op in {}.", here, home));
+  throw InaccessibleTensorError(text, std::move(story), use.site);
+}
+
+}  // namespace detail
+
+std::string_view name(Cause cause) {
+  switch (cause) {
+    case Cause::last_handle: return "last_handle";
+    case Cause::disposed: return "disposed";
+    case Cause::scope_exit: return "scope_exit";
+    case Cause::owner_disposed: return "owner_disposed";
+    case Cause::donated: return "donated";
+  }
+  return "";
+}
+
+std::string Story::title() const {
+  return fmt::format("{} {}{} (#{})", dtype, shape,
+                     name.empty() ? "" : fmt::format(" \"{}\"", name), id);
+}
+
+std::string Story::text() const {
+  std::string lines = title() + "\n\n" + detail::table(detail::life_rows(*this));
+  if (!death) lines += "  alive\n";
+  return lines + detail::holders_row(*this, "");
+}
+
+std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.text(); }
+
+}  // namespace tenure

@@ -1,0 +1,270 @@
+// The one road (see apply.h), in order: pin the inputs, infer the results, let the tapes take what
+// they keep, find memory, run the kernel, record the births. Whatever throws on the way leaves the
+// inputs as they were, unless they were given up.
+#include "ops/apply.h"
+
+#include <algorithm>
+#include <forward_list>
+
+#include "core/raise.h"
+#include "core/small_vector.h"
+#include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/reuse.h"
+#include "ops/kernel.h"
+#include "ops/recorder.h"
+#include "ops/strides.h"
+#include "ops/views.h"
+#include "tensor/access.h"
+#include "tensor/read_hook.h"
+
+namespace tenure::ops {
+namespace {
+
+using detail::Access;
+using detail::Context;
+using detail::Header;
+using detail::StorageRef;
+
+constexpr std::size_t kInlineInputs = 3;
+
+// Step 1: every input alive and of this session, pinned until the op is done.
+class PinnedInputs {
+ public:
+  PinnedInputs(const Context& context, const OpDef& op, std::span<Tensor> in,
+          std::source_location site)
+      : headers_(in.size()), layouts_(in.size()) {
+    try {
+      for (; pinned_ < in.size(); ++pinned_) pin(context, op, in, site);
+    } catch (...) {
+      unpin_all();
+      throw;
+    }
+  }
+  ~PinnedInputs() { unpin_all(); }
+  PinnedInputs(const PinnedInputs&) = delete;
+  PinnedInputs& operator=(const PinnedInputs&) = delete;
+
+  std::size_t size() const { return headers_.size(); }
+  Header& operator[](std::size_t i) const { return *headers_[i]; }
+  std::span<const Layout* const> layouts() const { return layouts_; }
+
+ private:
+  void pin(const Context& context, const OpDef& op, std::span<Tensor> in,
+           std::source_location site) {
+    const int index = static_cast<int>(pinned_);
+    Header& header = detail::checked(in[pinned_], op_name(context, op), index);
+    if (!try_pin(header)) [[unlikely]] {
+      detail::raise_disposed(header, use(context, op, in, site));
+    }
+    headers_[pinned_] = &header;
+    layouts_[pinned_] = &header.layout;
+    if (header.session.load(std::memory_order_relaxed) != context.session) [[unlikely]] {
+      detail::unpin(header);
+      detail::raise_wrong_session(header, use(context, op, in, site), context.session);
+    }
+  }
+  static const char* op_name(const Context& context, const OpDef& op) {
+    return context.call.op != nullptr ? context.call.op : op.name;
+  }
+  detail::Use use(const Context& context, const OpDef& op, std::span<const Tensor> in,
+                  std::source_location site) const {
+    const Header* header = Access::header(in[pinned_]);
+    const auto copies = std::count_if(in.begin(), in.end(), [&](const Tensor& tensor) {
+      return Access::header(tensor) == header;
+    });
+    return {op_name(context, op), static_cast<int>(pinned_),
+            context.call.op != nullptr ? context.call.site : site,
+            static_cast<std::uint32_t>(copies)};
+  }
+  void unpin_all() noexcept {
+    while (pinned_ > 0) detail::unpin(*headers_[--pinned_]);
+  }
+
+  std::size_t pinned_ = 0;
+  SmallVector<Header*, kInlineInputs> headers_;
+  SmallVector<const Layout*, kInlineInputs> layouts_;
+};
+
+// Steps 4 and 6: the tapes that watch this op, told before and after.
+class Recording {
+ public:
+  Recording(Context& context, const OpDef& op, std::span<const Tensor> in, AttrsRef attrs)
+      : first_(op.grad != nullptr ? context.tapes : nullptr) {
+    try {
+      each([&](Recorder& tape) { tape.pending = tape.before(op, in, attrs); });
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+  ~Recording() { abandon(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  void finish(std::span<const Tensor> out) {
+    each([&](Recorder& tape) {
+      if (!tape.pending) return;
+      tape.after(out);
+      tape.pending = false;
+    });
+  }
+
+ private:
+  void each(auto&& visit) {
+    for (Recorder* tape = first_; tape != nullptr; tape = tape->outer) visit(*tape);
+  }
+  void abandon() noexcept {
+    each([](Recorder& tape) {
+      if (tape.pending) tape.abandon();
+      tape.pending = false;
+    });
+  }
+
+  Recorder* first_;
+};
+
+std::byte* first_element(const detail::Storage& storage, const Layout& layout) {
+  return storage.data + layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
+}
+
+KernelView view_of(const Header& header) {
+  return {first_element(*header.storage, header.layout), &header.layout.shape,
+          &header.layout.strides, header.layout.dtype};
+}
+
+const Kernel& kernel_for(const OpDef& op, Device device, DType dtype) {
+  const Kernel& kernel = kernel_table(device.type).find(op.index, dtype);
+  if (kernel.run != nullptr) return kernel;
+  std::string able;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (kernel_table(device.type).find(op.index, static_cast<DType>(i)).run == nullptr) continue;
+    if (!able.empty()) able += ", ";
+    able += name(static_cast<DType>(i));
+  }
+  raise<DtypeError>("{}: not defined for {} (but for {}): cast the input first", op.name, dtype,
+                    able);
+}
+
+// Row-major copies of inputs whose strides the kernel does not take. Memory of the op, no tensors.
+struct Copies {
+  struct Copy {
+    StorageRef storage;
+    Strides strides;
+  };
+  std::forward_list<Copy> copies;
+
+  KernelView add(const KernelView& view, Device device, detail::SessionState* session) {
+    const std::size_t bytes = static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
+    Copy& copy = copies.emplace_front();
+    copy.storage = StorageRef(detail::allocate_storage(device, bytes, session));
+    copy.strides = contiguous_strides(*view.shape);
+    const KernelView to{copy.storage->data, view.shape, &copy.strides, view.dtype};
+    kernel_for(kCopy, device, view.dtype).run({.in = {&view, 1}, .out = {&to, 1}, .attrs = {}});
+    return to;
+  }
+};
+
+// Step 5: memory for one result, taken over from an input where the rule allows it.
+StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs& in,
+                          const Layout& layout, Device device) {
+  const std::size_t bytes = layout.nbytes();
+  for (std::size_t i = 0; i < in.size() && op.may_overwrite.bits >> i != 0; ++i) {
+    if (!op.may_overwrite.has(i) || in[i].layout.shape != layout.shape) continue;
+    if (StorageRef taken = detail::take_for_reuse(in[i], bytes)) return taken;
+  }
+  return StorageRef(detail::allocate_storage(device, bytes, context.session));
+}
+
+// A result that is a view of the input's bytes, or of a row-major copy of them.
+StorageRef view_storage(const Context& context, const OpDef& op, Header& in, AttrsRef attrs,
+                        Layout& layout) {
+  if (op.view(in.layout, attrs, layout)) {
+    layout.contiguous = is_contiguous(layout.shape, layout.strides);
+    detail::retain(in.storage);
+    return StorageRef(in.storage);
+  }
+  StorageRef copy(detail::allocate_storage(in.device, layout.nbytes(), context.session));
+  const KernelView from = view_of(in);
+  const Strides strides = contiguous_strides(in.layout.shape);
+  const KernelView to{copy->data, &in.layout.shape, &strides, in.layout.dtype};
+  kernel_for(kCopy, in.device, in.layout.dtype).run({.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
+  return copy;
+}
+
+void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
+                std::span<Layout> layouts, std::span<StorageRef> storages) {
+  const Device device = in.size() > 0 ? in[0].device : Device{};
+  const DType dtype = op.dispatch_on == OpDef::kOutput0
+                          ? layouts[0].dtype
+                          : in[static_cast<std::size_t>(op.dispatch_on)].layout.dtype;
+  const Kernel& kernel = kernel_for(op, device, dtype);
+  SmallVector<KernelView, kInlineInputs> from(in.size());
+  Copies copies;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    from[i] = view_of(in[i]);
+    if (!accepts(op.accepts, in[i].layout, layouts[0].shape)) [[unlikely]] {
+      from[i] = copies.add(from[i], device, context.session);
+    }
+  }
+  SmallVector<KernelView, 1> to(layouts.size());
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    to[i] = {nullptr, &layouts[i].shape, &layouts[i].strides, layouts[i].dtype};
+  }
+  KernelArgs args{.in = from, .out = to, .attrs = attrs};
+  StorageRef scratch;
+  if (kernel.scratch_bytes != nullptr) {
+    if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
+      scratch = StorageRef(detail::allocate_storage(device, bytes, context.session));
+      args.scratch = scratch->data;
+    }
+  }
+  // Inputs are given up only once nothing but the results themselves is left to allocate.
+  for (std::size_t i = layouts.size(); i-- > 1;) {
+    storages[i] = StorageRef(detail::allocate_storage(device, layouts[i].nbytes(), context.session));
+  }
+  storages[0] = result_storage(context, op, in, layouts[0], device);
+  for (std::size_t i = 0; i < layouts.size(); ++i) to[i].data = storages[i]->data;
+  kernel.run(args);
+}
+
+}  // namespace
+
+void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
+                std::span<Tensor> out) {
+  Context& context = detail::context();
+  const PinnedInputs inputs(context, op, in, site);
+  SmallVector<Layout, 1> layouts(out.size());
+  Infer infer{op.name, inputs.layouts(), attrs, layouts};
+  op.infer(infer);
+  Recording recording(context, op, in, attrs);
+  SmallVector<StorageRef, 1> storages(out.size());
+  if (op.view != nullptr) {
+    storages[0] = view_storage(context, op, inputs[0], attrs, layouts[0]);
+  } else {
+    run_kernel(context, op, inputs, attrs, layouts, storages);
+  }
+  const std::uint64_t value_id = op.same_value ? inputs[0].value_id : 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = Access::adopt(new_tensor(context, std::move(layouts[i]), std::move(storages[i]),
+                                      op.name, site, value_id));
+  }
+  recording.finish(out);
+}
+
+KernelTable& kernel_table(DeviceType device) {
+  static KernelTable* tables = new KernelTable[kDeviceTypes];
+  return tables[static_cast<int>(device)];
+}
+
+}  // namespace tenure::ops
+
+namespace tenure::detail {
+
+void tell_tapes(const Tensor& value) {
+  for (ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
+    tape->read(value);
+  }
+}
+
+}  // namespace tenure::detail

@@ -1,0 +1,54 @@
+// A type-erased look at an attribute struct, and a box that owns a copy of one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tenure::ops {
+
+// What can be done with attributes without knowing their struct. `attrs_type<A>()` in attrs.h makes
+// one from A's field list.
+struct AttrsType {
+  void* (*copy)(const void* value);
+  void (*destroy)(void* value) noexcept;
+  bool (*equal)(const void* a, const void* b);
+  std::string (*print)(const void* value);  // axes=[0], keep_dims=true
+};
+
+class AttrsRef {
+ public:
+  AttrsRef() = default;
+  AttrsRef(const void* data, const AttrsType* type) : data_(data), type_(type) {}
+  template <class A>
+  const A& as() const {
+    return *static_cast<const A*>(data_);
+  }
+  const void* data() const { return data_; }
+  const AttrsType* type() const { return type_; }
+  std::string print() const { return data_ != nullptr ? type_->print(data_) : std::string(); }
+
+ private:
+  const void* data_ = nullptr;
+  const AttrsType* type_ = nullptr;
+};
+
+struct AttrsDeleter {
+  const AttrsType* type = nullptr;
+  void operator()(void* value) const noexcept { type->destroy(value); }
+};
+
+class AttrsBox {
+ public:
+  AttrsBox() = default;
+  explicit AttrsBox(AttrsRef ref)
+      : value_(ref.data() != nullptr ? ref.type()->copy(ref.data()) : nullptr,
+               AttrsDeleter{ref.type()}) {}
+  AttrsRef ref() const { return {value_.get(), value_.get_deleter().type}; }
+
+ private:
+  std::unique_ptr<void, AttrsDeleter> value_;
+};
+
+}  // namespace tenure::ops

@@ -1,0 +1,192 @@
+// Elementwise operations of two inputs, with broadcasting.
+#include "core/raise.h"
+#include "ops/apply.h"
+#include "ops/families.h"
+#include "ops/promote.h"
+#include "ops/shapes.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+
+namespace tenure {
+namespace ops {
+
+void broadcast(Infer& infer) {
+  infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), infer.dtype(0));
+}
+
+void broadcast_to_bool(Infer& infer) {
+  infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), DType::boolean);
+}
+
+namespace {
+
+// The gradient of one operand: `flow()` summed down to the operand's shape, if anyone needs it.
+Tensor operand(GradContext& g, int i, auto&& flow) {
+  return g.needs(i) ? unbroadcast(flow(), g.x_shape(i)) : Tensor();
+}
+
+constexpr Inputs kEither = input(0) | input(1);
+
+constinit const OpDef kAdd{.name = "add",
+                           .infer = broadcast,
+                           .inputs = 2,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = kEither,
+                           .grad_keeps = kNothing,
+                           .grad = [](GradContext& g) -> Grads {
+                             return {operand(g, 0, [&] { return g.dy(); }),
+                                     operand(g, 1, [&] { return g.dy(); })};
+                           }};
+
+constinit const OpDef kSub{.name = "sub",
+                           .infer = broadcast,
+                           .inputs = 2,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = kEither,
+                           .grad_keeps = kNothing,
+                           .grad = [](GradContext& g) -> Grads {
+                             return {operand(g, 0, [&] { return g.dy(); }),
+                                     operand(g, 1, [&] { return -g.dy(); })};
+                           }};
+
+constinit const OpDef kMul{.name = "mul",
+                           .infer = broadcast,
+                           .inputs = 2,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = kEither,
+                           .grad_keeps = {kInput1, kInput0},
+                           .grad = [](GradContext& g) -> Grads {
+                             return {operand(g, 0, [&] { return g.dy() * g.x(1); }),
+                                     operand(g, 1, [&] { return g.dy() * g.x(0); })};
+                           }};
+
+// The numerator's gradient needs the divisor; the divisor's, the quotient too. Integers have none.
+constinit const OpDef kDiv{.name = "div",
+                           .infer = broadcast,
+                           .inputs = 2,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = kEither,
+                           .grad_keeps = {kInput1, kInput1 | kOutput},
+                           .grad = [](GradContext& g) -> Grads {
+                             return {operand(g, 0, [&] { return g.dy() / g.x(1); }),
+                                     operand(g, 1, [&] { return -(g.dy() * g.y() / g.x(1)); })};
+                           }};
+
+// Where both are equal the gradient goes to the first, as in TensorFlow.js.
+constinit const OpDef kMaximum{
+    .name = "maximum",
+    .infer = broadcast,
+    .inputs = 2,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = kEither,
+    .grad_keeps = kInput0 | kInput1,
+    .grad = [](GradContext& g) -> Grads {
+      const auto mask = [&](Tensor condition) { return cast(std::move(condition), g.x_dtype()); };
+      return {operand(g, 0, [&] { return g.dy() * mask(greater_equal(g.x(0), g.x(1))); }),
+              operand(g, 1, [&] { return g.dy() * mask(less(g.x(0), g.x(1))); })};
+    }};
+
+constexpr const char* kSteps = "its result changes only in steps";
+
+constinit const OpDef kEqual{.name = "equal",
+                             .infer = broadcast_to_bool,
+                             .inputs = 2,
+                             .accepts = Accepts::elementwise,
+                             .no_gradient = kSteps};
+constinit const OpDef kNotEqual{.name = "not_equal",
+                                .infer = broadcast_to_bool,
+                                .inputs = 2,
+                                .accepts = Accepts::elementwise,
+                                .no_gradient = kSteps};
+constinit const OpDef kLess{.name = "less",
+                            .infer = broadcast_to_bool,
+                            .inputs = 2,
+                            .accepts = Accepts::elementwise,
+                            .no_gradient = kSteps};
+constinit const OpDef kLessEqual{.name = "less_equal",
+                                 .infer = broadcast_to_bool,
+                                 .inputs = 2,
+                                 .accepts = Accepts::elementwise,
+                                 .no_gradient = kSteps};
+constinit const OpDef kGreater{.name = "greater",
+                               .infer = broadcast_to_bool,
+                               .inputs = 2,
+                               .accepts = Accepts::elementwise,
+                               .no_gradient = kSteps};
+constinit const OpDef kGreaterEqual{.name = "greater_equal",
+                                    .infer = broadcast_to_bool,
+                                    .inputs = 2,
+                                    .accepts = Accepts::elementwise,
+                                    .no_gradient = kSteps};
+
+Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic = true) {
+  const std::source_location site = a.site();
+  std::array<Tensor, 2> in;
+  unify(op.name, std::array{&a, &b}, in, arithmetic);
+  Tensor out;
+  apply_into(op, in, {}, site, {&out, 1});
+  return out;
+}
+
+Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false); }
+
+}  // namespace
+
+std::span<const OpDef* const> binary_ops() {
+  static constexpr const OpDef* ops[] = {&kAdd,   &kSub,      &kMul,      &kDiv,
+                                         &kMaximum, &kEqual,  &kNotEqual, &kLess,
+                                         &kLessEqual, &kGreater, &kGreaterEqual};
+  return ops;
+}
+
+}  // namespace ops
+
+using namespace ops;
+
+Tensor add(Arg a, Arg b) { return binary(kAdd, a, b); }
+Tensor sub(Arg a, Arg b) { return binary(kSub, a, b); }
+Tensor mul(Arg a, Arg b) { return binary(kMul, a, b); }
+Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
+Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
+Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }
+Tensor operator-(Arg a, Arg b) { return binary(kSub, a, b); }
+Tensor operator*(Arg a, Arg b) { return binary(kMul, a, b); }
+Tensor operator/(Arg a, Arg b) { return binary(kDiv, a, b); }
+
+namespace {
+
+// The handle is moved in, so its bytes may become the result's; on an error it is as before.
+Tensor& assign_from(const OpDef& op, Tensor& a, Arg& b) {
+  const std::source_location site = b.site();
+  Arg left(a, site);
+  Arg check = b;
+  std::array<Tensor, 2> in;
+  unify(op.name, std::array{&left, &check}, in, true);
+  const bool same = in[0].defined() && in[0].id() == a.id();
+  if (same) a = Tensor();
+  Tensor out;
+  try {
+    apply_into(op, in, {}, site, {&out, 1});
+  } catch (...) {
+    if (same) a = std::move(in[0]);
+    throw;
+  }
+  a = std::move(out);
+  return a;
+}
+
+}  // namespace
+
+Tensor& operator+=(Tensor& a, Arg b) { return assign_from(kAdd, a, b); }
+Tensor& operator-=(Tensor& a, Arg b) { return assign_from(kSub, a, b); }
+Tensor& operator*=(Tensor& a, Arg b) { return assign_from(kMul, a, b); }
+Tensor& operator/=(Tensor& a, Arg b) { return assign_from(kDiv, a, b); }
+
+Tensor equal(Arg a, Arg b) { return compare(kEqual, a, b); }
+Tensor not_equal(Arg a, Arg b) { return compare(kNotEqual, a, b); }
+Tensor less(Arg a, Arg b) { return compare(kLess, a, b); }
+Tensor less_equal(Arg a, Arg b) { return compare(kLessEqual, a, b); }
+Tensor greater(Arg a, Arg b) { return compare(kGreater, a, b); }
+Tensor greater_equal(Arg a, Arg b) { return compare(kGreaterEqual, a, b); }
+
+}  // namespace tenure

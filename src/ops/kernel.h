@@ -1,0 +1,75 @@
+// What a kernel is given, and the table a device installs its kernels in.
+//
+// A kernel computes; it decides nothing about memory. It is noexcept, allocates nothing (scratch is
+// booked beforehand through `scratch_bytes`), and may find that out[0] is the same memory as an
+// input its OpDef said may be overwritten (then both have the same shape and are contiguous).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ops/attrs_ref.h"
+#include "tenure/device.h"
+#include "tenure/dtype.h"
+#include "tenure/shape.h"
+
+namespace tenure::ops {
+
+// A tensor as a kernel sees it: `data` points at element 0 (the view's offset is already applied).
+struct KernelView {
+  std::byte* data = nullptr;
+  const Shape* shape = nullptr;
+  const Strides* strides = nullptr;  // in elements
+  DType dtype = DType::float32;
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+  std::int64_t numel() const { return shape->numel(); }
+};
+
+struct KernelArgs {
+  std::span<const KernelView> in;
+  std::span<const KernelView> out;  // contiguous, uninitialised
+  AttrsRef attrs;
+  std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
+};
+
+using KernelFn = void (*)(const KernelArgs&) noexcept;
+using ScratchFn = std::size_t (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
+
+// One row of a device's kernel list.
+struct KernelRow {
+  std::string_view op;
+  DType dtype;  // of the input the OpDef dispatches on (output 0 where there is no input)
+  KernelFn run;
+  ScratchFn scratch_bytes = nullptr;
+};
+
+struct Kernel {
+  KernelFn run = nullptr;
+  ScratchFn scratch_bytes = nullptr;
+};
+
+// Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.
+class KernelTable {
+ public:
+  static constexpr int kMaxOps = 512;
+  const Kernel& find(std::uint16_t op_index, DType dtype) const {
+    return kernels_[op_index][static_cast<std::size_t>(dtype)];
+  }
+  void install(std::uint16_t op_index, DType dtype, Kernel kernel) {
+    kernels_[op_index][static_cast<std::size_t>(dtype)] = kernel;
+  }
+
+ private:
+  std::array<std::array<Kernel, kDTypeCount>, kMaxOps> kernels_{};
+};
+
+KernelTable& kernel_table(DeviceType device);
+
+}  // namespace tenure::ops

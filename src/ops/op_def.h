@@ -1,0 +1,135 @@
+// An operation as data: its name, its shape rule, what may be reused, what its gradient keeps, and
+// the gradient, in one place. Tape, profiler and bindings read this and know no op by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/layout.h"
+#include "ops/attrs_ref.h"
+#include "tenure/tensor.h"
+
+namespace tenure::ops {
+
+// A set of an op's inputs.
+struct Inputs {
+  std::uint32_t bits = 0;
+  constexpr bool has(std::size_t i) const { return i < 32 && ((bits >> i) & 1) != 0; }
+  friend constexpr Inputs operator|(Inputs a, Inputs b) { return {a.bits | b.bits}; }
+};
+constexpr Inputs input(int i) { return {1u << i}; }
+
+// What a gradient reads of the forward pass: a set of inputs and outputs.
+struct Keep {
+  std::uint16_t inputs = 0;
+  std::uint16_t outputs = 0;
+  friend constexpr Keep operator|(Keep a, Keep b) {
+    return {static_cast<std::uint16_t>(a.inputs | b.inputs),
+            static_cast<std::uint16_t>(a.outputs | b.outputs)};
+  }
+};
+inline constexpr Keep kNothing{};
+inline constexpr Keep kInput{1, 0};
+inline constexpr Keep kInput0{1, 0};
+inline constexpr Keep kInput1{2, 0};
+inline constexpr Keep kOutput{0, 1};
+
+// Per input of the op: what the gradient with respect to that input keeps. The last entry stands
+// for all further inputs.
+struct GradKeeps {
+  static constexpr std::size_t kRows = 3;
+  std::array<Keep, kRows> wrt{};
+  constexpr GradKeeps() = default;
+  constexpr GradKeeps(Keep all) : wrt{all, all, all} {}
+  constexpr GradKeeps(Keep first, Keep second) : wrt{first, second, second} {}
+  constexpr GradKeeps(Keep first, Keep second, Keep third) : wrt{first, second, third} {}
+  constexpr Keep of(std::size_t i) const { return wrt[i < kRows ? i : kRows - 1]; }
+};
+
+// What strides a kernel takes; inputs with others are copied to row-major first.
+enum class Accepts : std::uint8_t {
+  contiguous,   // row-major
+  elementwise,  // broadcasting, with stride 0 or 1 along the last axis that is longer than 1
+  matrix,       // one of the last two axes with stride 1, the other a leading dimension
+  any,
+};
+
+// Shape inference: reads the inputs' layouts, writes the outputs'.
+struct Infer {
+  const char* op;
+  std::span<const Layout* const> in;
+  AttrsRef attrs;
+  std::span<Layout> out;
+
+  const Shape& shape(std::size_t i) const { return in[i]->shape; }
+  DType dtype(std::size_t i) const { return in[i]->dtype; }
+  void result(Shape shape, DType dtype, std::size_t i = 0) {
+    make_contiguous(out[i], std::move(shape), dtype);
+  }
+};
+
+// The gradients of an op's inputs, in order; an empty handle where none flows.
+class Grads {
+ public:
+  Grads(Tensor only) { values_.push_back(std::move(only)); }
+  Grads(Tensor first, Tensor second) {
+    values_.reserve(2);
+    values_.push_back(std::move(first));
+    values_.push_back(std::move(second));
+  }
+  Grads(std::vector<Tensor> values) : values_(std::move(values)) {}
+  std::size_t size() const { return values_.size(); }
+  Tensor& operator[](std::size_t i) { return values_[i]; }
+
+ private:
+  std::vector<Tensor> values_;
+};
+
+// What a gradient function sees: the output's gradient, what was kept, shapes and attributes.
+class GradContext {
+ public:
+  virtual ~GradContext() = default;
+  virtual Tensor dy(int output = 0) = 0;  // zeros when nothing flowed into that output
+  virtual Tensor x(int input = 0) = 0;    // kept, or it is an error in the OpDef
+  virtual Tensor y(int output = 0) = 0;
+  virtual bool needs(int input) const = 0;
+  virtual const Shape& x_shape(int input = 0) const = 0;
+  virtual DType x_dtype(int input = 0) const = 0;
+  virtual std::size_t inputs() const = 0;
+  virtual AttrsRef attrs() const = 0;
+  template <class A>
+  const A& attrs_as() const {
+    return attrs().as<A>();
+  }
+};
+
+struct OpDef {
+  const char* name;
+  void (*infer)(Infer&);
+  int inputs = 1;  // kVariadic for any number
+  int outputs = 1;
+  int dispatch_on = 0;  // the input whose dtype picks the kernel; kOutput0 for the result's
+  // A view: fills in strides and offset of a result over the input's bytes; false if it cannot.
+  bool (*view)(const Layout& in, AttrsRef attrs, Layout& out) = nullptr;
+  bool same_value = false;  // the result is the input's value: gradients see one tensor
+  Accepts accepts = Accepts::contiguous;
+  Inputs may_overwrite{};
+  GradKeeps grad_keeps{};
+  Grads (*grad)(GradContext&) = nullptr;
+  const char* no_gradient = nullptr;  // why there is none
+  mutable std::uint16_t index = 0;    // into the kernel tables; set once, by the registry
+
+  static constexpr int kVariadic = -1;
+  static constexpr int kOutput0 = -1;
+};
+
+// Every op there is, in order of index.
+std::span<const OpDef* const> all_ops();
+void index_ops();  // called once, by the runtime's init
+
+}  // namespace tenure::ops

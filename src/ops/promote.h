@@ -1,0 +1,38 @@
+// Operands on their way into an op: numbers become tensors, dtypes are made to agree.
+#pragma once
+
+#include <span>
+
+#include "ops/op_def.h"
+#include "tenure/tensor.h"
+
+namespace tenure::ops {
+
+// Makes the operands' dtypes agree: numbers take the tensors' dtype, mixed dtypes are promoted, and
+// (with `arithmetic`) bool becomes int32. A number that the dtype cannot hold exactly is a
+// DtypeError.
+void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic);
+
+// The operand as a floating-point tensor: integers and bool become float32.
+Tensor as_float(const char* op, Arg&& x);
+// The operand as a tensor; bool becomes int32, and small integers too when `widen`.
+Tensor as_number(const char* op, Arg&& x, bool widen = false);
+// The operand as a tensor of any dtype; a number by itself becomes a scalar tensor.
+Tensor as_tensor(const char* op, Arg&& x);
+
+// A rank-0 tensor that joins no scope: the library's own.
+Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::source_location site);
+
+// Sums `gradient` down to `shape`, undoing a broadcast.
+Tensor unbroadcast(Tensor gradient, const Shape& shape);
+
+// The shape two shapes broadcast to; ShapeError when they do not.
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
+
+// A negative axis counted from the end, checked.
+int normal_axis(const char* op, std::int64_t axis, const Shape& shape);
+// Ascending, unique, not negative.
+Axes normal_axes(const char* op, const Axes& axes, const Shape& shape);
+Axes all_axes(const Shape& shape);
+
+}  // namespace tenure::ops

@@ -1,0 +1,149 @@
+#include "tenure/random.h"
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "ops/apply.h"
+#include "ops/families.h"
+#include "ops/promote.h"
+#include "ops/shapes.h"
+#include "tensor/create.h"
+
+namespace tenure {
+namespace ops {
+namespace {
+
+constexpr const char* kConstant = "it has no inputs";
+
+void infer_random(Infer& infer) {
+  const auto& attrs = infer.attrs.as<RandomAttrs>();
+  infer.result(attrs.shape, attrs.dtype);
+}
+
+constinit const OpDef kNormal{.name = "random_normal",
+                              .infer = infer_random,
+                              .inputs = 0,
+                              .dispatch_on = OpDef::kOutput0,
+                              .no_gradient = kConstant};
+constinit const OpDef kUniform{.name = "random_uniform",
+                               .infer = infer_random,
+                               .inputs = 0,
+                               .dispatch_on = OpDef::kOutput0,
+                               .no_gradient = kConstant};
+constinit const OpDef kTruncatedNormal{.name = "random_truncated_normal",
+                                       .infer = infer_random,
+                                       .inputs = 0,
+                                       .dispatch_on = OpDef::kOutput0,
+                                       .no_gradient = kConstant};
+constinit const OpDef kBernoulli{.name = "random_bernoulli",
+                                 .infer = infer_random,
+                                 .inputs = 0,
+                                 .dispatch_on = OpDef::kOutput0,
+                                 .no_gradient = kConstant};
+constinit const OpDef kRandint{.name = "random_randint",
+                               .infer = infer_random,
+                               .inputs = 0,
+                               .dispatch_on = OpDef::kOutput0,
+                               .no_gradient = kConstant};
+
+constinit const OpDef kShuffle{
+    .name = "shuffle",
+    .infer = same_shape,
+    .grad_keeps = kNothing,
+    .grad = [](GradContext& g) -> Grads {
+      ShuffleAttrs back = g.attrs_as<ShuffleAttrs>();
+      back.inverse = !back.inverse;
+      return apply(kShuffle, g.dy(), ref(back));
+    }};
+
+// Every op moves the generator on by its element count, so no two ever share a counter.
+std::uint64_t take_counters(std::int64_t count) {
+  detail::RandomState& random = *detail::context().random;
+  return random.next.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
+}
+
+Tensor draw(const OpDef& op, const char* name, RandomAttrs attrs, std::source_location site) {
+  detail::check_shape(name, attrs.shape, attrs.dtype);
+  attrs.seed = detail::context().random->seed.load(std::memory_order_relaxed);
+  attrs.offset = take_counters(attrs.shape.numel());
+  Tensor out;
+  apply_into(op, {}, ref(attrs), site, {&out, 1});
+  return out;
+}
+
+}  // namespace
+
+std::span<const OpDef* const> random_ops() {
+  static constexpr const OpDef* ops[] = {&kNormal,    &kUniform, &kTruncatedNormal,
+                                         &kBernoulli, &kRandint, &kShuffle};
+  return ops;
+}
+
+}  // namespace ops
+
+using namespace ops;
+
+void set_seed(std::uint64_t seed) {
+  detail::RandomState& random = *detail::context().random;
+  random.seed.store(seed, std::memory_order_relaxed);
+  random.next.store(0, std::memory_order_relaxed);
+}
+
+namespace random {
+
+Tensor normal(const Shape& shape, NormalOptions options, std::source_location site) {
+  if (!(options.deviation >= 0)) {
+    raise<ValueError>("normal: a deviation below zero: {}", options.deviation);
+  }
+  return draw(kNormal, "normal",
+              {Distribution::normal, shape, options.dtype, options.mean, options.deviation}, site);
+}
+
+Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_location site) {
+  if (!(options.deviation >= 0)) {
+    raise<ValueError>("truncated_normal: a deviation below zero: {}", options.deviation);
+  }
+  return draw(
+      kTruncatedNormal, "truncated_normal",
+      {Distribution::truncated_normal, shape, options.dtype, options.mean, options.deviation},
+      site);
+}
+
+Tensor uniform(const Shape& shape, UniformOptions options, std::source_location site) {
+  if (!(options.low <= options.high)) {
+    raise<ValueError>("uniform: low {} is not below high {}", options.low, options.high);
+  }
+  return draw(kUniform, "uniform",
+              {Distribution::uniform, shape, options.dtype, options.low, options.high}, site);
+}
+
+Tensor bernoulli(const Shape& shape, double probability, DType dtype, std::source_location site) {
+  if (!(probability >= 0 && probability <= 1)) {
+    raise<ValueError>("bernoulli: {} is no probability", probability);
+  }
+  return draw(kBernoulli, "bernoulli", {Distribution::bernoulli, shape, dtype, probability, 0},
+              site);
+}
+
+Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype,
+               std::source_location site) {
+  if (low >= high) raise<ValueError>("randint: low {} is not below high {}", low, high);
+  if (!Scalar(low).fits(dtype) || !Scalar(high - 1).fits(dtype)) {
+    raise<DtypeError>("randint: [{}, {}) does not fit {}", low, high, dtype);
+  }
+  return draw(kRandint, "randint",
+              {Distribution::randint, shape, dtype, static_cast<double>(low),
+               static_cast<double>(high)},
+              site);
+}
+
+Tensor shuffle(Arg x) {
+  const std::source_location site = x.site();
+  Tensor tensor = as_tensor("shuffle", std::move(x));
+  if (tensor.rank() == 0) raise<ShapeError>("shuffle: a scalar has no axis to shuffle");
+  const ShuffleAttrs attrs{detail::context().random->seed.load(std::memory_order_relaxed),
+                           take_counters(tensor.shape()[0]), false};
+  return apply(kShuffle, ref(attrs), site, std::move(tensor));
+}
+
+}  // namespace random
+}  // namespace tenure

@@ -1,0 +1,167 @@
+// Elementwise operations of one input.
+#include "core/raise.h"
+#include "ops/apply.h"
+#include "ops/families.h"
+#include "ops/promote.h"
+#include "ops/shapes.h"
+#include "tensor/access.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+
+namespace tenure {
+namespace ops {
+namespace {
+
+// Ones where the condition holds, as factors of dtype `like`.
+Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), dtype); }
+
+constinit const OpDef kNeg{.name = "neg",
+                           .infer = same_shape,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = input(0),
+                           .grad_keeps = kNothing,
+                           .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
+
+constinit const OpDef kExp{.name = "exp",
+                           .infer = same_shape,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = input(0),
+                           .grad_keeps = kOutput,
+                           .grad = [](GradContext& g) -> Grads { return g.dy() * g.y(); }};
+
+constinit const OpDef kLog{.name = "log",
+                           .infer = same_shape,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = input(0),
+                           .grad_keeps = kInput,
+                           .grad = [](GradContext& g) -> Grads { return g.dy() / g.x(); }};
+
+constinit const OpDef kSqrt{
+    .name = "sqrt",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
+
+constinit const OpDef kSquare{
+    .name = "square",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * (g.x() * 2); }};
+
+constinit const OpDef kRelu{
+    .name = "relu",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * mask(greater(g.y(), 0), g.x_dtype()); }};
+
+constinit const OpDef kRelu6{
+    .name = "relu6",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads {
+      return g.dy() * mask(greater(g.y(), 0), g.x_dtype()) * mask(less(g.y(), 6), g.x_dtype());
+    }};
+
+// Below zero y = exp(x) - 1, so dy/dx = y + 1.
+constinit const OpDef kElu{
+    .name = "elu",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads {
+      return where(greater_equal(g.y(), 0), g.dy(), g.dy() * (g.y() + 1));
+    }};
+
+// scale * x above zero, scale_alpha * (exp(x) - 1) below.
+constexpr double kSeluScale = 1.0507009873554805;
+constexpr double kSeluScaleAlpha = 1.7580993408473768;
+constinit const OpDef kSelu{
+    .name = "selu",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads {
+      return where(greater_equal(g.y(), 0), g.dy() * kSeluScale,
+                   g.dy() * (g.y() + kSeluScaleAlpha));
+    }};
+
+constinit const OpDef kTanh{
+    .name = "tanh",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * (1 - square(g.y())); }};
+
+constinit const OpDef kSigmoid{
+    .name = "sigmoid",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads {
+      const Tensor y = g.y();
+      return g.dy() * (y * (1 - y));
+    }};
+
+constinit const OpDef kCast{
+    .name = "cast",
+    .infer =
+        [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
+    .accepts = Accepts::elementwise,
+    .grad_keeps = kNothing,
+    .grad = [](GradContext& g) -> Grads { return cast(g.dy(), g.x_dtype()); }};
+
+Tensor on_floats(const OpDef& op, Arg&& x) {
+  const std::source_location site = x.site();
+  return apply(op, {}, site, as_float(op.name, std::move(x)));
+}
+
+Tensor on_numbers(const OpDef& op, Arg&& x) {
+  const std::source_location site = x.site();
+  return apply(op, {}, site, as_number(op.name, std::move(x)));
+}
+
+}  // namespace
+
+std::span<const OpDef* const> unary_ops() {
+  static constexpr const OpDef* ops[] = {&kNeg,  &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
+                                         &kRelu6, &kElu, &kSelu, &kTanh, &kSigmoid, &kCast};
+  return ops;
+}
+
+}  // namespace ops
+
+using namespace ops;
+
+Tensor neg(Arg x) { return on_numbers(kNeg, std::move(x)); }
+Tensor operator-(Arg x) { return on_numbers(kNeg, std::move(x)); }
+Tensor exp(Arg x) { return on_floats(kExp, std::move(x)); }
+Tensor log(Arg x) { return on_floats(kLog, std::move(x)); }
+Tensor sqrt(Arg x) { return on_floats(kSqrt, std::move(x)); }
+Tensor square(Arg x) { return on_numbers(kSquare, std::move(x)); }
+Tensor relu(Arg x) { return on_numbers(kRelu, std::move(x)); }
+Tensor relu6(Arg x) { return on_numbers(kRelu6, std::move(x)); }
+Tensor elu(Arg x) { return on_floats(kElu, std::move(x)); }
+Tensor selu(Arg x) { return on_floats(kSelu, std::move(x)); }
+Tensor tanh(Arg x) { return on_floats(kTanh, std::move(x)); }
+Tensor sigmoid(Arg x) { return on_floats(kSigmoid, std::move(x)); }
+
+Tensor cast(Arg x, DType dtype) {
+  const std::source_location site = x.site();
+  if (x.scalar()) return apply(kCast, ref(CastAttrs{dtype}), site, as_tensor("cast", std::move(x)));
+  if (detail::checked(x.tensor(), "cast", 0).layout.dtype == dtype) return x.tensor().clone(site);
+  return apply(kCast, std::move(x), ref(CastAttrs{dtype}));
+}
+
+}  // namespace tenure

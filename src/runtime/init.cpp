@@ -1,0 +1,28 @@
+// The one place where layers that do not know each other are put together.
+#include <cstdlib>
+
+#include "backend/cpu/backend.h"
+#include "core/raise.h"
+#include "core/warn.h"
+#include "memory/transfer.h"
+#include "ops/kernel.h"
+#include "ops/op_def.h"
+#include "runtime/settings.h"
+#include "tenure/memory.h"
+#include "tenure/runtime.h"
+
+namespace tenure::detail {
+
+void initialise_runtime() {
+  ops::index_ops();
+  cpu::install(ops::kernel_table(DeviceType::cpu), device_transfer(DeviceType::cpu));
+  if (const char* budget = std::getenv("TENURE_MEMORY_BUDGET")) {
+    if (const auto bytes = parse_bytes(budget)) {
+      set_memory_budget(*bytes);
+    } else {
+      warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
+    }
+  }
+}
+
+}  // namespace tenure::detail

@@ -1,0 +1,110 @@
+// Reading a tensor's elements on the host.
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/transfer.h"
+#include "tensor/access.h"
+#include "tenure/tensor.h"
+
+namespace tenure {
+
+using detail::Header;
+using detail::Pin;
+
+namespace {
+
+void check_dtype(std::string_view op, const Header& header, DType wanted) {
+  if (header.layout.dtype == wanted) return;
+  raise<DtypeError>("{}: {} elements read as {}: cast(x, DType::{}) first", op,
+                    header.layout.dtype, wanted, wanted);
+}
+
+}  // namespace
+
+void Tensor::read(void* to, DType dtype, const char* op, std::source_location site) const {
+  const Pin pin(*this, op, site);
+  check_dtype(op, *pin, dtype);
+  detail::device_transfer(pin->device.type)
+      .to_host(static_cast<std::byte*>(to), *pin->storage, pin->layout);
+}
+
+void Tensor::read_item(void* to, DType dtype, std::source_location site) const {
+  const Header& header = detail::checked(*this, "item");
+  if (header.layout.shape.numel() != 1) {
+    raise<ShapeError>("item: {} elements in {}, item reads exactly one",
+                      header.layout.shape.numel(), header.layout.shape);
+  }
+  read(to, dtype, "item", site);
+}
+
+Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
+  const Pin pin(*this, "view", site);
+  check_dtype("view", *pin, dtype);
+  detail::LabelRef owner = detail::LabelRef::make("span", name(), site);
+  detail::Saved saved(new_saved(*pin, detail::Claim::other, std::move(owner)));
+  if (!pin->layout.contiguous) {
+    detail::StorageRef copy(
+        detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
+    detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
+    saved.get()->layout = contiguous_layout(pin->layout.shape, dtype);
+    detail::release(std::exchange(saved.get()->storage, copy.give()));
+  }
+  const Header& held = *saved.get();
+  const std::byte* data =
+      held.storage->data + held.layout.offset * static_cast<std::int64_t>(size_of(dtype));
+  const auto size = static_cast<std::size_t>(held.layout.shape.numel());
+  return {saved.give(), data, size};
+}
+
+namespace detail {
+namespace {
+
+// One background thread for reads and other short work, started when first needed. It is never
+// joined: a process may end while work is queued, as with any detached work.
+class Worker {
+ public:
+  static Worker& instance() {
+    static Worker* worker = new Worker;
+    return *worker;
+  }
+
+  void run(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    if (!started_) {
+      std::thread([this] { loop(); }).detach();
+      started_ = true;
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void loop() {
+    for (;;) {
+      std::function<void()> work;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return !queue_.empty(); });
+        work = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      work();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+void run_in_background(std::function<void()> work) { Worker::instance().run(std::move(work)); }
+
+}  // namespace detail
+}  // namespace tenure

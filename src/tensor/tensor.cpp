@@ -1,0 +1,126 @@
+#include "tenure/tensor.h"
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/scope.h"
+#include "memory/session.h"
+#include "memory/transfer.h"
+#include "tensor/access.h"
+#include "tenure/memory.h"
+#include "tenure/scope.h"
+#include "tenure/session.h"
+
+namespace tenure {
+namespace detail {
+
+void retain_handle(Header* header) noexcept { retain(header); }
+void release_handle(Header* header) noexcept { release(header); }
+
+void raise_empty(std::string_view op, int input) {
+  const std::string which = input < 0 ? "the tensor" : fmt::format("input {}", input);
+  raise<ValueError>("{}: {} is an empty handle (default-made or moved from)", op, which);
+}
+
+Pin::Pin(const Tensor& tensor, const char* op, std::source_location site)
+    : header_(checked(tensor, op)) {
+  const SessionState* current = context().session;
+  if (!try_pin(header_)) raise_disposed(header_, {.op = op, .site = site});
+  if (header_.session.load(std::memory_order_relaxed) != current) {
+    unpin(header_);
+    raise_wrong_session(header_, {.op = op, .site = site}, current);
+  }
+}
+
+Tensor materialise(const Header& saved, const char* op, std::source_location site) {
+  Context& current = context();
+  Layout layout = saved.layout;
+  retain(saved.storage);
+  StorageRef storage(saved.storage);
+  const NoScope no_scope(current);
+  return Access::adopt(
+      new_tensor(current, std::move(layout), std::move(storage), op, site, saved.value_id));
+}
+
+ScopeGuard::ScopeGuard(std::string_view name, std::source_location site)
+    : scope_(open_scope(context(), name, site)) {}
+
+ScopeGuard::~ScopeGuard() { close_scope(context(), scope_); }
+
+void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
+  if (Header* header = Access::header(tensor)) adopt_outward(*scope_, *header);
+}
+
+}  // namespace detail
+
+using detail::Access;
+using detail::checked;
+using detail::Header;
+
+std::uint64_t Tensor::id() const { return checked(*this, "id").id; }
+const Shape& Tensor::shape() const { return checked(*this, "shape").layout.shape; }
+int Tensor::rank() const { return checked(*this, "rank").layout.shape.rank(); }
+std::int64_t Tensor::numel() const { return checked(*this, "numel").layout.shape.numel(); }
+std::size_t Tensor::nbytes() const { return checked(*this, "nbytes").layout.nbytes(); }
+DType Tensor::dtype() const { return checked(*this, "dtype").layout.dtype; }
+Device Tensor::device() const { return checked(*this, "device").device; }
+bool Tensor::is_disposed() const { return checked(*this, "is_disposed").is_dead(); }
+Story Tensor::story() const { return make_story(checked(*this, "story")); }
+
+std::int64_t Tensor::dim(int axis) const {
+  const Shape& dims = checked(*this, "dim").layout.shape;
+  if (axis < -dims.rank() || axis >= dims.rank()) {
+    raise<ShapeError>("dim: axis {} out of range for {}", axis, dims);
+  }
+  return dims[axis];
+}
+
+std::string Tensor::name() const {
+  const detail::LabelRef label = name_of(checked(*this, "name"));
+  return label ? label->text : std::string();
+}
+
+Tensor& Tensor::set_name(std::string_view name) {
+  detail::set_name(checked(*this, "set_name"), name);
+  return *this;
+}
+
+void Tensor::dispose(std::source_location site) {
+  if (header_ != nullptr) kill(*header_, Cause::disposed, site, {});
+}
+
+Tensor keep(Tensor tensor, std::source_location site) {
+  const detail::Pin pin(tensor, "keep", site);
+  leave_scope(*pin, detail::Leaving::living);
+  return tensor;
+}
+
+std::vector<Holder> why_alive(const Tensor& tensor) {
+  Header& header = checked(tensor, "why_alive");
+  if (!try_pin(header)) return {};
+  const detail::Pinned pinned{header};
+  return detail::holders_of(*header.storage);
+}
+
+void transfer(const Tensor& tensor, Session& to, std::source_location site) {
+  Header& header = checked(tensor, "transfer");
+  if (!try_pin(header)) raise_disposed(header, {.op = "transfer", .site = site});
+  const detail::Pinned pinned{header};
+  detail::SessionState* from = header.session.load(std::memory_order_relaxed);
+  if (from == to.state_) return;
+  if (header.storage->handles.load(std::memory_order_acquire) != 1) {
+    std::string others;
+    for (const Holder& holder : detail::holders_of(*header.storage)) {
+      if (holder.story.id != header.id) others += "\n  " + holder.text;
+    }
+    raise<ValueError>("transfer: {} shares its bytes: copy it first{}", tensor.story().title(),
+                      others);
+  }
+  move_storage(*header.storage, to.state_);
+  leave_scope(header, detail::Leaving::living);
+  if (to.state_ != nullptr) to.state_->retain();
+  header.session.store(to.state_, std::memory_order_relaxed);
+  if (from != nullptr) from->release();
+}
+
+}  // namespace tenure

@@ -1,0 +1,120 @@
+#include "tenure/variable.h"
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/transfer.h"
+#include "tensor/read_hook.h"
+#include "tensor/variable_state.h"
+
+namespace tenure {
+
+using detail::Access;
+using detail::Claim;
+using detail::Header;
+using detail::LabelRef;
+using detail::Pin;
+using detail::Saved;
+using detail::StorageRef;
+
+namespace {
+
+// A saved value over bytes that are the variable's alone to overwrite when nobody else looks:
+// `value`'s own where it fills its storage, else a row-major copy.
+Saved slot_from(Header& value, const detail::VariableState& variable) {
+  Saved slot(new_saved(value, Claim::parameter, variable.label));
+  slot.get()->value_id = variable.id;
+  const bool whole = value.layout.contiguous && value.layout.nbytes() == value.storage->nbytes;
+  if (whole && !value.storage->is_external()) return slot;
+  StorageRef copy(
+      detail::allocate_storage(value.device, value.layout.nbytes(), detail::context().session));
+  detail::device_transfer(value.device.type).within(copy->data, *value.storage, value.layout);
+  slot.get()->layout = contiguous_layout(value.layout.shape, value.layout.dtype);
+  detail::release(std::exchange(slot.get()->storage, copy.give()));
+  return slot;
+}
+
+}  // namespace
+
+Variable::Variable(Tensor value, VariableOptions options, std::source_location site)
+    : state_(std::make_shared<detail::VariableState>()) {
+  const Pin pin(value, "variable", site);
+  state_->label = LabelRef::make("variable", options.name, site);
+  state_->id = detail::new_value_id();
+  state_->value = slot_from(*pin, *state_);
+  state_->shape = pin->layout.shape;
+  state_->dtype = pin->layout.dtype;
+  state_->trainable = options.trainable;
+}
+
+Tensor Variable::read(std::source_location site) const {
+  Tensor value;
+  {
+    const std::lock_guard lock(state_->mutex);
+    Header& slot = *state_->value.get();
+    if (!try_pin(slot)) raise_disposed(slot, {.op = "read", .site = site});
+    const detail::Pinned pinned{slot};
+    detail::Context& current = detail::context();
+    if (slot.session.load(std::memory_order_relaxed) != current.session) {
+      raise_wrong_session(slot, {.op = "read", .site = site}, current.session);
+    }
+    Layout layout = slot.layout;
+    detail::retain(slot.storage);
+    value = Access::adopt(new_tensor(current, std::move(layout), StorageRef(slot.storage), "read",
+                                     site, state_->id));
+  }
+  if (state_->trainable) detail::tell_tapes(value);
+  return value;
+}
+
+void Variable::assign(Arg value) {
+  if (value.scalar()) {
+    raise<ShapeError>("assign: a number for a variable of shape {}: use full(shape, value)",
+                      state_->shape);
+  }
+  const Pin pin(value.tensor(), "assign", value.site());
+  if (pin->layout.shape != state_->shape) {
+    raise<ShapeError>("assign: variable \"{}\" has shape {}, the value {}", name(), state_->shape,
+                      pin->layout.shape);
+  }
+  if (pin->layout.dtype != state_->dtype) {
+    raise<DtypeError>("assign: variable \"{}\" is {}, the value {}", name(), state_->dtype,
+                      pin->layout.dtype);
+  }
+  const std::lock_guard lock(state_->mutex);
+  {
+    Header& slot = *state_->value.get();
+    if (!try_pin(slot)) raise_disposed(slot, {.op = "assign", .site = value.site()});
+    const detail::Pinned pinned{slot};
+    detail::Storage& storage = *slot.storage;
+    if (storage.handles.load(std::memory_order_acquire) == 1) {
+      detail::device_transfer(slot.device.type).within(storage.data, *pin->storage, pin->layout);
+      return;
+    }
+  }
+  // Tapes, reads or views still use the old bytes: they keep them.
+  state_->value = slot_from(*pin, *state_);
+}
+
+const Shape& Variable::shape() const { return state_->shape; }
+DType Variable::dtype() const { return state_->dtype; }
+std::string Variable::name() const { return state_->label->text; }
+bool Variable::trainable() const { return state_->trainable; }
+std::uint64_t Variable::id() const { return state_->id; }
+
+void Variable::dispose(std::source_location site) {
+  const std::lock_guard lock(state_->mutex);
+  kill(*state_->value.get(), Cause::disposed, site, {});
+}
+
+bool Variable::is_disposed() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->value.get()->is_dead();
+}
+
+Arg::Arg(const Variable& variable, std::source_location site)
+    : site_(site), tensor_(variable.read(site)) {}
+
+Source::Source(const Variable& variable) : variable_(Access::state(variable)) {}
+
+}  // namespace tenure

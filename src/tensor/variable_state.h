@@ -1,0 +1,22 @@
+// What a Variable stands for: a slot that owns its value.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "memory/label.h"
+#include "tensor/access.h"
+
+namespace tenure::detail {
+
+struct VariableState {
+  std::mutex mutex;  // guards `value`: reads and assigns may come from any thread
+  Saved value;
+  std::uint64_t id = 0;  // the value identity of every read
+  Shape shape;
+  DType dtype = DType::float32;
+  LabelRef label;
+  bool trainable = true;
+};
+
+}  // namespace tenure::detail

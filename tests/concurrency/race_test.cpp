@@ -1,0 +1,254 @@
+// Threads that use, drop and dispose the same tensors. Run under ThreadSanitizer by make sanitize.
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include "support/expect.h"
+
+namespace tenure {
+namespace {
+
+using testing::Floats;
+using testing::floats;
+
+// Runs each function on a thread of its own, all let go at once.
+template <class... Fs>
+void race(Fs&&... fns) {
+  std::barrier start(sizeof...(Fs));
+  std::vector<std::jthread> threads;
+  threads.reserve(sizeof...(Fs));
+  (threads.emplace_back([&start, &fns] {
+    start.arrive_and_wait();
+    fns();
+  }),
+   ...);
+}
+
+TEST(Contract, L35_a_use_that_races_with_dispose_completes_or_throws) {
+  int completed = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    Tensor x = full({256}, 2.f);
+    Tensor mine = x, theirs = x;
+    std::atomic<bool> ok{true}, threw{false};
+    race(
+        [&] {
+          try {
+            const Tensor y = square(mine);
+            ok = floats(y) == Floats(256, 4.f);
+          } catch (const DisposedError&) {
+            threw = true;
+          }
+        },
+        [&] { theirs.dispose(); });
+    ASSERT_TRUE(ok);
+    (threw ? refused : completed) += 1;
+    ASSERT_TRUE(x.is_disposed());
+    ASSERT_EQ(x.story().death->cause, Cause::disposed);
+  }
+  EXPECT_EQ(completed + refused, 300);
+}
+
+TEST(Contract, L35_two_disposes_leave_one_record) {
+  for (int round = 0; round < 300; ++round) {
+    Tensor x = ones({8});
+    Tensor a = x, b = x;
+    race([&] { a.dispose(); }, [&] { b.dispose(); },
+         [&] {
+           const Story story = x.story();  // whole, whenever it is read
+           if (story.death) {
+             EXPECT_EQ(story.death->cause, Cause::disposed);
+           }
+         });
+    ASSERT_TRUE(x.is_disposed());
+  }
+}
+
+TEST(Contract, L35_handles_drop_on_any_thread) {
+  for (int round = 0; round < 300; ++round) {
+    Tensor x = ones({8});
+    const Tensor view = slice(x, {0}, {4});
+    Tensor a = x, b = x.clone();
+    x = Tensor();
+    race([&] { a = Tensor(); }, [&] { b = Tensor(); }, [&] { EXPECT_EQ(floats(view)[0], 1.f); });
+  }
+}
+
+TEST(Contract, L35_a_scope_ends_while_others_use_and_drop_its_tensors) {
+  for (int round = 0; round < 200; ++round) {
+    std::barrier handed(2);
+    Tensor shared;
+    std::thread other([&] {
+      handed.arrive_and_wait();
+      Tensor mine = shared;
+      handed.arrive_and_wait();  // the tidy may end now
+      try {
+        const Tensor y = mine + 1.0;
+        EXPECT_EQ(floats(y), Floats(16, 3.f));
+      } catch (const DisposedError& e) {
+        EXPECT_EQ(e.story().death->cause, Cause::scope_exit);
+      }
+    });
+    tidy("race", [&] {
+      Tensor x = full({16}, 2.f);
+      shared = x;
+      handed.arrive_and_wait();
+      handed.arrive_and_wait();
+    });
+    other.join();
+    shared = Tensor();
+  }
+}
+
+TEST(Contract, L35_the_last_handle_drops_as_its_scope_ends) {
+  for (int round = 0; round < 300; ++round) {
+    std::barrier start(2);
+    Tensor handed;
+    std::thread other;
+    tidy([&] {
+      handed = ones({4});
+      other = std::thread([&] {
+        start.arrive_and_wait();
+        handed = Tensor();
+      });
+      start.arrive_and_wait();
+    });
+    other.join();
+  }
+}
+
+TEST(Contract, L35_a_moved_tensor_is_reused_or_refused_as_its_scope_ends) {
+  for (int round = 0; round < 300; ++round) {
+    std::barrier start(2);
+    Tensor handed, result;
+    std::thread other;
+    tidy([&] {
+      handed = full({64}, 3.f);
+      other = std::thread([&] {
+        start.arrive_and_wait();
+        try {
+          result = square(std::move(handed));
+        } catch (const DisposedError&) {
+        }
+      });
+      start.arrive_and_wait();
+    });
+    other.join();
+    if (result.defined()) {
+      ASSERT_EQ(floats(result), Floats(64, 9.f));
+    }
+  }
+}
+
+TEST(Contract, L35_listing_races_with_births_and_deaths) {
+  std::atomic<bool> stop{false};
+  race(
+      [&] {
+        for (int i = 0; i < 2000; ++i) {
+          const Tensor x = ones({8});
+          Tensor y = relu(x.clone() + 1.0);
+          y.set_name("y");
+        }
+        stop = true;
+      },
+      [&] {
+        const Tensor mine = ones({8});
+        const LeakCheck check;
+        while (!stop) {
+          memory();
+          why_alive(mine);
+          check.survivors();
+        }
+      });
+}
+
+TEST(Contract, L35_a_variable_is_read_and_assigned_from_several_threads) {
+  Variable v(full({64}, 1.f), {.name = "v"});
+  race(
+      [&] {
+        for (int i = 0; i < 500; ++i) v.assign(full({64}, static_cast<float>(i)));
+      },
+      [&] {
+        for (int i = 0; i < 500; ++i) {
+          const Floats values = floats(v.read());
+          ASSERT_EQ(values, Floats(64, values[0])) << "never half of one value";
+        }
+      },
+      [&] {
+        for (int i = 0; i < 100; ++i) why_alive(v.read());
+      });
+}
+
+TEST(Contract, L35_sessions_close_while_their_tensors_are_used) {
+  for (int round = 0; round < 100; ++round) {
+    Session session({.name = "racing"});
+    const Tensor x = session.run([] { return full({16}, 2.f); });
+    race(
+        [&] {
+          try {
+            session.run([&] { EXPECT_EQ(floats(x * 2.0), Floats(16, 4.f)); });
+          } catch (const DisposedError&) {
+          } catch (const ValueError&) {  // closed before it ran
+          }
+        },
+        [&] {
+          try {
+            session.close();
+          } catch (const BusyError&) {
+          }
+        });
+  }
+}
+
+TEST(Threads, each_has_its_own_scopes_and_tapes) {
+  const Tensor x = full({32}, 0.5f);
+  race(
+      [&] {
+        for (int i = 0; i < 200; ++i) {
+          tidy([&] {
+            GradientTape tape;
+            tape.watch(x);
+            const Tensor y = sum(tanh(x) * x);
+            EXPECT_TRUE(tape.gradient(y, x).defined());
+          });
+        }
+      },
+      [&] {
+        for (int i = 0; i < 200; ++i) {
+          const Tensor y = tidy([&] { return exp(x); });
+          EXPECT_FALSE(y.is_disposed());
+        }
+      });
+}
+
+TEST(Threads, kernels_give_the_same_bits_on_any_number_of_threads) {
+  set_seed(5);
+  const Tensor x = random::normal({300, 401});
+  const int threads = num_threads();
+  std::vector<Floats> runs;
+  for (const int n : {1, 2, 3}) {
+    set_num_threads(n);
+    set_seed(9);
+    Floats values = floats(sum(tanh(x) * sigmoid(x), {0}));
+    values.push_back(sum(exp(x)).item<float>());
+    for (const float v : floats(random::normal({70000}))) values.push_back(v);
+    for (const float v : floats(random::truncated_normal({40000}))) values.push_back(v);
+    runs.push_back(std::move(values));
+  }
+  set_num_threads(threads);
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_EQ(runs[0], runs[2]);
+}
+
+TEST(Threads, two_host_threads_run_large_kernels_at_once) {
+  const Tensor x = full({1 << 17}, 1.5f);
+  const auto work = [&] {
+    for (int i = 0; i < 20; ++i) {
+      const Tensor y = square(x) + x;
+      EXPECT_EQ(y[12345].item<float>(), 3.75f);
+    }
+  };
+  race(work, work);
+}
+
+}  // namespace
+}  // namespace tenure

@@ -1,0 +1,157 @@
+// Every allocation fails once: the pool's, and operator new's. Nothing leaks, nothing crashes, and
+// the next run gives the right numbers.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "memory/pool.h"
+#include "support/expect.h"
+
+namespace {
+
+std::atomic<long> g_news{0};
+std::atomic<long> g_fail_new_at{0};  // 0: never
+thread_local bool t_armed = false;
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (t_armed) {
+    const long count = g_news.fetch_add(1) + 1;
+    if (count == g_fail_new_at.load()) return nullptr;
+  }
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+}  // namespace
+
+// The compiler pairs new with delete by name and does not see that both are ours.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
+void* operator new(std::size_t size) {
+  if (void* block = allocate(size, 1)) return block;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* block = allocate(size, static_cast<std::size_t>(alignment))) return block;
+  throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+
+namespace tenure {
+namespace {
+
+using testing::Floats;
+using testing::floats;
+
+class InjectionTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    disarm();
+    trim_pool();
+  }
+  static void disarm() {
+    t_armed = false;
+    g_fail_new_at = 0;
+    detail::fail_nth_allocation(0);
+  }
+
+  // A forward and backward pass with views, reuse, a scope, saved values, broadcasting, a variable
+  // and second order.
+  Floats program() {
+    return tidy("step", [&] {
+      const Tensor x = tensor({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3});
+      GradientTape outer;
+      outer.watch(x);
+      GradientTape tape;
+      Tensor h = tanh(matmul(x, w_) + bias_);
+      h = concat({h, transpose(x)[0] * 2.0 + slice(h, {0, 0}, {2, 2})}, 1);
+      const Tensor loss = mean(square(std::move(h))) + sum(maximum(x, 2.5)) * 0.1;
+      std::vector<Tensor> g = tape.gradient(loss, {w_, bias_});
+      const Tensor second = outer.gradient(sum(square(g[0])), x);
+      w_.assign(w_ - g[0] * 0.0);
+      Floats values = floats(g[0]);
+      for (const float v : floats(g[1])) values.push_back(v);
+      for (const float v : floats(second)) values.push_back(v);
+      for (const float v : floats(w_.read())) values.push_back(v);
+      return values;
+    });
+  }
+
+  Variable w_{tensor({0.1f, -0.2f, 0.3f, 0.4f, -0.5f, 0.6f}, {3, 2}), {.name = "w"}};
+  Variable bias_{tensor({0.1f, 0.2f}), {.name = "bias"}};
+};
+
+TEST_F(InjectionTest, every_pool_allocation_may_fail) {
+  const Floats expected = program();
+  const MemoryInfo before = memory();
+  detail::fail_nth_allocation(-1);  // counts, never fails
+  program();
+  const std::int64_t requests = detail::allocation_count();
+  ASSERT_GT(requests, 20);
+  for (std::int64_t n = 1; n <= requests; ++n) {
+    SCOPED_TRACE(n);
+    detail::fail_nth_allocation(n);
+    EXPECT_THROW(program(), OutOfMemoryError);
+    detail::fail_nth_allocation(0);
+    const MemoryInfo after = memory();
+    ASSERT_EQ(after.tensors, before.tensors);
+    ASSERT_EQ(after.live_bytes, before.live_bytes);
+    ASSERT_EQ(after.saved_bytes, 0u);
+    ASSERT_EQ(program(), expected);
+  }
+}
+
+TEST_F(InjectionTest, every_operator_new_may_fail) {
+  const Floats expected = program();
+  const MemoryInfo before = memory();
+  long n = 1;
+  for (;; ++n) {
+    g_news = 0;
+    g_fail_new_at = n;
+    t_armed = true;
+    bool failed = false;
+    try {
+      program();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    disarm();
+    const MemoryInfo after = memory();
+    ASSERT_EQ(after.tensors, before.tensors) << "allocation " << n;
+    ASSERT_EQ(after.live_bytes, before.live_bytes) << "allocation " << n;
+    if (!failed) break;
+    ASSERT_EQ(program(), expected) << "allocation " << n;
+  }
+  EXPECT_GT(n, 20);
+}
+
+TEST_F(InjectionTest, growing_slabs_and_pools_may_fail) {
+  // Many tensors alive at once, so that headers, storages and spans must be made anew.
+  const auto grow = [] {
+    std::vector<Tensor> held;
+    held.reserve(3000);
+    for (int i = 0; i < 3000; ++i) held.push_back(zeros({i % 50 + 1}));
+    return held.size();
+  };
+  const MemoryInfo before = memory();
+  for (long n = 1; n < 400; n += 7) {
+    trim_pool();
+    g_news = 0;
+    g_fail_new_at = n;
+    t_armed = true;
+    try {
+      grow();
+    } catch (const std::bad_alloc&) {
+    }
+    disarm();
+    ASSERT_EQ(memory().live_bytes, before.live_bytes) << "allocation " << n;
+    ASSERT_EQ(memory().tensors, before.tensors) << "allocation " << n;
+  }
+  EXPECT_EQ(grow(), 3000u);
+}
+
+}  // namespace
+}  // namespace tenure

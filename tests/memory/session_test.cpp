@@ -1,0 +1,100 @@
+#include "support/expect.h"
+#include "tenure/session.h"
+
+namespace tenure {
+namespace {
+
+using testing::bytes_of;
+using testing::Floats;
+using testing::floats;
+using testing::message_of;
+
+TEST(Contract, L36_tensors_belong_to_the_session_they_were_born_in) {
+  Session a({.name = "a"});
+  const Tensor outside = ones({2});
+  const Tensor inside = a.run([] { return ones({2}) + 1.0; });
+  EXPECT_EQ(a.memory().tensors, 1u);
+  EXPECT_EQ(a.memory().live_bytes, 8u);
+  const std::string text =
+      message_of<InaccessibleTensorError>([&] { add(outside, inside); });
+  EXPECT_HAS(text, "input 1 belongs to session \"a\" and was used in the default session");
+  EXPECT_HAS(text, "born      session_test.cpp:");
+  EXPECT_HAS(text, "transfer it to the default session, or run the op in session \"a\".");
+  EXPECT_THROW(inside.to_vector<float>(), InaccessibleTensorError);
+  EXPECT_THROW(a.run([&] { return outside + 1.0; }), InaccessibleTensorError);
+}
+
+TEST(Contract, L36_transfer_moves_a_tensor_without_a_copy) {
+  Session a({.name = "a"}), b({.name = "b"});
+  const Tensor x = a.run([] { return ones({2}); });
+  const std::byte* bytes = bytes_of(x);
+  transfer(x, b);
+  EXPECT_EQ(a.memory().live_bytes, 0u);
+  EXPECT_EQ(b.memory().live_bytes, 8u);
+  EXPECT_EQ(b.run([&] { return floats(x * 3.0); }), (Floats{3, 3}));
+  transfer(x, Session::process());
+  EXPECT_EQ(floats(x), (Floats{1, 1}));
+  EXPECT_EQ(bytes_of(x), bytes);
+  a.close();
+  b.close();
+  EXPECT_FALSE(x.is_disposed());
+}
+
+TEST(Contract, L36_shared_bytes_do_not_move) {
+  Session a({.name = "a"});
+  const Tensor x = ones({2});
+  const Tensor view = slice(x, {0}, {1});
+  const std::string text = message_of<ValueError>([&] { transfer(x, a); });
+  EXPECT_HAS(text, "shares its bytes");
+  EXPECT_HAS(text, "view float32 [1]");
+}
+
+TEST(Contract, L36_closing_a_session_disposes_what_it_owns_and_reports_it) {
+  Session a({.name = "a"});
+  std::optional<Variable> w;
+  const Tensor x = a.run([&] {
+    w.emplace(ones({3}), VariableOptions{.name = "w"});
+    return ones({2}).set_name("x");
+  });
+  const std::vector<Story> report = a.close();
+  ASSERT_EQ(report.size(), 1u);
+  EXPECT_EQ(report[0].name, "x");
+  EXPECT_TRUE(x.is_disposed());
+  EXPECT_TRUE(w->is_disposed());
+  EXPECT_EQ(a.memory().live_bytes, 0u);
+  EXPECT_TRUE(a.close().empty());
+  EXPECT_HAS(message_of<ValueError>([&] { a.run([] {}); }), "session \"a\" was closed");
+}
+
+TEST(Contract, L36_a_session_has_its_own_budget) {
+  Session a({.name = "a", .budget = 4096});
+  const Tensor x = a.run([] { return zeros({512}); });
+  const std::string text =
+      message_of<OutOfMemoryError>([&] { a.run([] { zeros({1024}); }); });
+  EXPECT_HAS(text, "the budget of session \"a\" is 4096 bytes");
+  EXPECT_EQ(zeros({1024}).numel(), 1024) << "the default session has none";
+  transfer(x, Session::process());
+  EXPECT_EQ(a.run([] { return zeros({1024}).numel(); }), 1024);
+  const Tensor too_big = zeros({2048});
+  EXPECT_THROW(transfer(too_big, a), OutOfMemoryError);
+  EXPECT_EQ(too_big.numel(), 2048);
+  EXPECT_FALSE(too_big.is_disposed());
+}
+
+TEST(Sessions, closing_one_that_runs_is_refused) {
+  Session a({.name = "a"});
+  a.run([&] { EXPECT_THROW(a.close(), BusyError); });
+  EXPECT_THROW(Session::process().close(), ValueError);
+}
+
+TEST(Sessions, figures_sum_for_each_session) {
+  Session a({.name = "a"});
+  const Tensor x = a.run([] { return zeros({100}); });
+  const MemoryInfo m = a.memory();
+  EXPECT_EQ(m.live_bytes, 400u);
+  EXPECT_EQ(m.live_bytes + m.slack_bytes + m.pooled_bytes, m.reserved_bytes);
+  EXPECT_EQ(m.peak_bytes, 400u);
+}
+
+}  // namespace
+}  // namespace tenure
