@@ -12,15 +12,4 @@ std::string print_field(double value) { return fmt::format("{}", value); }
 std::string print_field(std::int64_t value) { return fmt::format("{}", value); }
 std::string print_field(std::uint64_t value) { return fmt::format("{}", value); }
 
-std::string print_field(Distribution value) {
-  switch (value) {
-    case Distribution::normal: return "normal";
-    case Distribution::uniform: return "uniform";
-    case Distribution::truncated_normal: return "truncated_normal";
-    case Distribution::bernoulli: return "bernoulli";
-    case Distribution::randint: return "randint";
-  }
-  return "";
-}
-
 }  // namespace tenure::ops

@@ -111,17 +111,14 @@ struct UnsliceAttrs {  // zeros of `shape`, with the input written at begin, beg
   TENURE_ATTRS(UnsliceAttrs, shape, begin, step)
 };
 
-enum class Distribution : std::uint8_t { normal, uniform, truncated_normal, bernoulli, randint };
-
 struct RandomAttrs {
-  Distribution distribution = Distribution::normal;
   Shape shape;
   DType dtype = DType::float32;
-  double a = 0;  // mean, low or probability
-  double b = 1;  // standard deviation or high
+  Scalar a = 0;  // mean, low or probability
+  Scalar b = 1;  // standard deviation or high
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;  // of the first Philox counter this op may use
-  TENURE_ATTRS(RandomAttrs, distribution, shape, dtype, a, b, seed, offset)
+  TENURE_ATTRS(RandomAttrs, shape, dtype, a, b, seed, offset)
 };
 
 struct ShuffleAttrs {
@@ -136,7 +133,6 @@ struct ShuffleAttrs {
 std::string print_field(const Shape& value);
 std::string print_field(const Scalar& value);
 std::string print_field(DType value);
-std::string print_field(Distribution value);
 std::string print_field(bool value);
 std::string print_field(double value);
 std::string print_field(std::int64_t value);

@@ -57,8 +57,8 @@ Tensor concat(std::vector<Tensor> tensors, int axis, std::source_location site) 
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     dtype = promote(dtype, detail::checked(tensors[i], "concat", static_cast<int>(i)).layout.dtype);
   }
-  for (Tensor& tensor : tensors) {
-    if (tensor.dtype() != dtype) tensor = cast(Arg(std::move(tensor), site), dtype);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i] = ops::operand_as("concat", static_cast<int>(i), std::move(tensors[i]), dtype, site);
   }
   const ops::AxisAttrs attrs{ops::normal_axis("concat", axis, tensors[0].shape())};
   Tensor out;

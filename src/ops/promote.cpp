@@ -34,12 +34,6 @@ std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
   return size_of(dtype);
 }
 
-Tensor cast_if(const char* op, Tensor x, DType dtype, std::source_location site) {
-  if (x.dtype() == dtype) return x;
-  const detail::CallScope call(op, site);
-  return cast(Arg(std::move(x), site), dtype);
-}
-
 }  // namespace
 
 Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::source_location site) {
@@ -60,11 +54,25 @@ Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::sour
       new_tensor(context, std::move(layout), std::move(storage), op, site));
 }
 
-void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic) {
+Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site) {
+  const detail::Header& header = detail::checked(x, op, input);
+  if (header.layout.dtype == dtype) return x;
+  // The cast would name itself; the user wrote `op`.
+  if (header.is_dead()) detail::raise_disposed(header, {op, input, site, 1});
+  const detail::CallScope call(op, site);
+  return cast(Arg(std::move(x), site), dtype);
+}
+
+Shape shape_of(const char* op, const Arg& x) {
+  return x.scalar() ? Shape{} : detail::checked(x.tensor(), op, 0).layout.shape;
+}
+
+void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic,
+           int first) {
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i]->scalar()) continue;
-    const DType own = detail::checked(args[i]->tensor(), op, static_cast<int>(i)).layout.dtype;
+    const DType own = detail::checked(args[i]->tensor(), op, first + static_cast<int>(i)).layout.dtype;
     dtype = dtype && *dtype != own ? promote(*dtype, own) : own;
   }
   if (!dtype) {  // numbers only
@@ -79,7 +87,8 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
     if (args[i]->scalar()) {
       out[i] = scalar_tensor(op, *args[i]->scalar(), *dtype, site);
     } else {
-      out[i] = cast_if(op, std::move(*args[i]).tensor(), *dtype, site);
+      out[i] = operand_as(op, first + static_cast<int>(i), std::move(*args[i]).tensor(), *dtype,
+                          site);
     }
   }
 }
@@ -95,7 +104,7 @@ Tensor as_float(const char* op, Arg&& x) {
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), DType::float32, site);
   Tensor tensor = as_tensor(op, std::move(x));
   if (is_floating(tensor.dtype())) return tensor;
-  return cast_if(op, std::move(tensor), DType::float32, site);
+  return operand_as(op, 0, std::move(tensor), DType::float32, site);
 }
 
 Tensor as_number(const char* op, Arg&& x, bool widen) {
@@ -104,7 +113,7 @@ Tensor as_number(const char* op, Arg&& x, bool widen) {
   const DType dtype = tensor.dtype();
   const bool small = dtype == DType::boolean ||
                      (widen && (dtype == DType::uint8 || dtype == DType::int8));
-  return small ? cast_if(op, std::move(tensor), DType::int32, site) : tensor;
+  return small ? operand_as(op, 0, std::move(tensor), DType::int32, site) : tensor;
 }
 
 Tensor unbroadcast(Tensor gradient, const Shape& shape) {

@@ -10,8 +10,14 @@ namespace tenure::ops {
 
 // Makes the operands' dtypes agree: numbers take the tensors' dtype, mixed dtypes are promoted, and
 // (with `arithmetic`) bool becomes int32. A number that the dtype cannot hold exactly is a
-// DtypeError.
-void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic);
+// DtypeError. `first` is the op's index of the first operand, for errors.
+void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic,
+           int first = 0);
+
+// `x` as `dtype`, for operand `input` of `op`.
+Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site);
+// The shape of operand 0; a number's is that of a scalar.
+Shape shape_of(const char* op, const Arg& x);
 
 // The operand as a floating-point tensor: integers and bool become float32.
 Tensor as_float(const char* op, Arg&& x);

@@ -95,7 +95,7 @@ Tensor normal(const Shape& shape, NormalOptions options, std::source_location si
     raise<ValueError>("normal: a deviation below zero: {}", options.deviation);
   }
   return draw(kNormal, "normal",
-              {Distribution::normal, shape, options.dtype, options.mean, options.deviation}, site);
+              {shape, options.dtype, options.mean, options.deviation}, site);
 }
 
 Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_location site) {
@@ -104,7 +104,7 @@ Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_l
   }
   return draw(
       kTruncatedNormal, "truncated_normal",
-      {Distribution::truncated_normal, shape, options.dtype, options.mean, options.deviation},
+      {shape, options.dtype, options.mean, options.deviation},
       site);
 }
 
@@ -113,14 +113,14 @@ Tensor uniform(const Shape& shape, UniformOptions options, std::source_location 
     raise<ValueError>("uniform: low {} is not below high {}", options.low, options.high);
   }
   return draw(kUniform, "uniform",
-              {Distribution::uniform, shape, options.dtype, options.low, options.high}, site);
+              {shape, options.dtype, options.low, options.high}, site);
 }
 
 Tensor bernoulli(const Shape& shape, double probability, DType dtype, std::source_location site) {
   if (!(probability >= 0 && probability <= 1)) {
     raise<ValueError>("bernoulli: {} is no probability", probability);
   }
-  return draw(kBernoulli, "bernoulli", {Distribution::bernoulli, shape, dtype, probability, 0},
+  return draw(kBernoulli, "bernoulli", {shape, dtype, probability},
               site);
 }
 
@@ -131,8 +131,7 @@ Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dt
     raise<DtypeError>("randint: [{}, {}) does not fit {}", low, high, dtype);
   }
   return draw(kRandint, "randint",
-              {Distribution::randint, shape, dtype, static_cast<double>(low),
-               static_cast<double>(high)},
+              {shape, dtype, low, high},
               site);
 }
 

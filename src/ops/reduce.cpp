@@ -68,17 +68,17 @@ constinit const OpDef kArgMax{
         },
     .no_gradient = "an index changes only in steps"};
 
-Tensor run(const OpDef& op, Tensor x, const Axes* axes, ReduceOptions options,
+Tensor run(const OpDef& op, const char* name, Tensor x, const Axes* axes, ReduceOptions options,
            std::source_location site) {
   const Shape& shape = x.shape();
-  const ReduceAttrs attrs{axes != nullptr ? normal_axes(op.name, *axes, shape) : all_axes(shape),
+  const ReduceAttrs attrs{axes != nullptr ? normal_axes(name, *axes, shape) : all_axes(shape),
                           options.keep_dims};
   return apply(op, ref(attrs), site, std::move(x));
 }
 
 Tensor sum(Arg& x, const Axes* axes, ReduceOptions options) {
   const std::source_location site = x.site();
-  return run(kSum, as_number("sum", std::move(x), true), axes, options, site);
+  return run(kSum, "sum", as_number("sum", std::move(x), true), axes, options, site);
 }
 
 Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
@@ -86,7 +86,7 @@ Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
   const detail::CallScope call("mean", site);
   Tensor values = as_float("mean", std::move(x));
   const double before = static_cast<double>(values.numel());
-  Tensor total = run(kSum, std::move(values), axes, options, site);
+  Tensor total = run(kSum, "mean", std::move(values), axes, options, site);
   double count = before / static_cast<double>(total.numel());
   if (total.numel() == 0) count = 1;
   return div(std::move(total), count);
@@ -94,7 +94,7 @@ Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
 
 Tensor max(Arg& x, const Axes* axes, ReduceOptions options) {
   const std::source_location site = x.site();
-  return run(kMax, as_number("max", std::move(x)), axes, options, site);
+  return run(kMax, "max", as_number("max", std::move(x)), axes, options, site);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Tensor where(Arg condition, Arg a, Arg b) {
   const std::source_location site = condition.site();
   std::array<Tensor, 3> in;
   in[0] = ops::as_tensor("where", std::move(condition));
-  ops::unify("where", std::array{&a, &b}, std::span(in).subspan(1), false);
+  ops::unify("where", std::array{&a, &b}, std::span(in).subspan(1), false, 1);
   Tensor out;
   ops::apply_into(ops::kWhere, in, {}, site, {&out, 1});
   return out;

@@ -1,5 +1,6 @@
 // Elementwise operations of one input.
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
@@ -160,7 +161,10 @@ Tensor sigmoid(Arg x) { return on_floats(kSigmoid, std::move(x)); }
 Tensor cast(Arg x, DType dtype) {
   const std::source_location site = x.site();
   if (x.scalar()) return apply(kCast, ref(CastAttrs{dtype}), site, as_tensor("cast", std::move(x)));
-  if (detail::checked(x.tensor(), "cast", 0).layout.dtype == dtype) return x.tensor().clone(site);
+  if (detail::checked(x.tensor(), "cast", 0).layout.dtype == dtype) {
+    const detail::CallScope call("cast", site);
+    return x.tensor().clone(site);
+  }
   return apply(kCast, std::move(x), ref(CastAttrs{dtype}));
 }
 

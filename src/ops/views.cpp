@@ -211,14 +211,15 @@ Tensor stop_gradient(Arg x) {
 
 Tensor contiguous(Arg x) {
   const std::source_location site = x.site();
+  const detail::CallScope call("contiguous", site);
   Tensor tensor = as_tensor("contiguous", std::move(x));
   const bool already = detail::checked(tensor, "contiguous").layout.contiguous;
   return apply(already ? kClone : kCopy, {}, site, std::move(tensor));
 }
 
 Tensor reshape(Arg x, const Shape& shape) {
-  const Tensor& tensor = x.tensor();
-  const std::int64_t have = x.scalar() ? 1 : detail::checked(tensor, "reshape", 0).layout.shape.numel();
+  const Shape from = shape_of("reshape", x);
+  const std::int64_t have = from.numel();
   Shape wanted = shape;
   int free_axis = -1;
   std::int64_t count = 1;
@@ -233,14 +234,13 @@ Tensor reshape(Arg x, const Shape& shape) {
   }
   if (free_axis >= 0 && count != 0 && have % count == 0) wanted[free_axis] = have / count;
   if (wanted.numel() != have || (free_axis >= 0 && wanted[free_axis] < 0)) {
-    raise<ShapeError>("reshape: {} elements do not fill {}: {}", have, shape,
-                      x.scalar() ? Shape{} : tensor.shape());
+    raise<ShapeError>("reshape: {} elements do not fill {}: {}", have, shape, from);
   }
   return reshaped("reshape", x, wanted);
 }
 
 Tensor expand_dims(Arg x, int axis) {
-  const Shape shape = x.scalar() ? Shape{} : x.tensor().shape();
+  const Shape shape = shape_of("expand_dims", x);
   if (axis < -shape.rank() - 1 || axis > shape.rank()) {
     raise<ShapeError>("expand_dims: axis {} out of range for {}", axis, shape);
   }
@@ -254,7 +254,7 @@ Tensor expand_dims(Arg x, int axis) {
 }
 
 Tensor squeeze(Arg x) {
-  const Shape shape = x.scalar() ? Shape{} : x.tensor().shape();
+  const Shape shape = shape_of("squeeze", x);
   Shape wanted;
   for (const std::int64_t dim : shape) {
     if (dim != 1) wanted.push_back(dim);
@@ -263,7 +263,7 @@ Tensor squeeze(Arg x) {
 }
 
 Tensor squeeze(Arg x, const Axes& axes) {
-  const Shape shape = x.scalar() ? Shape{} : x.tensor().shape();
+  const Shape shape = shape_of("squeeze", x);
   const Axes drop = normal_axes("squeeze", axes, shape);
   Shape wanted;
   int next = 0;
@@ -279,7 +279,7 @@ Tensor squeeze(Arg x, const Axes& axes) {
 }
 
 Tensor transpose(Arg x) {
-  Axes axes = all_axes(x.scalar() ? Shape{} : x.tensor().shape());
+  Axes axes = all_axes(shape_of("transpose", x));
   std::reverse(axes.begin(), axes.end());
   return transpose(std::move(x), axes);
 }

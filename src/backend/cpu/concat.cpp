@@ -13,6 +13,7 @@ namespace {
 void concat_kernel(const ops::KernelArgs& args) noexcept {
   const int axis = args.attrs.as<ops::AxisAttrs>().axis;
   const Shape& shape = *args.out[0].shape;
+  if (shape.numel() == 0) return;
   std::int64_t rows = 1;
   std::int64_t inner = 1;
   for (int i = 0; i < axis; ++i) rows *= shape[i];

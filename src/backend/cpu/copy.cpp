@@ -125,10 +125,11 @@ class Odometer {
 // Calls move(odometer) at every position; `bytes` are moved by one call.
 template <class Move>
 void for_each_position(const CopyAxes& axes, std::int64_t bytes, Move move) {
-  parallel_for(axes.numel(), ceil_div(kSerialBytes, bytes), [&](std::int64_t begin, std::int64_t end) {
-    Odometer at(axes, begin);
-    for (std::int64_t i = begin; i < end; ++i, at.advance()) move(at);
-  });
+  parallel_for(axes.numel(), ceil_div(kSerialBytes, bytes),
+               [&](std::int64_t begin, std::int64_t end) {
+                 Odometer at(axes, begin);
+                 for (std::int64_t i = begin; i < end; ++i, at.advance()) move(at);
+               });
 }
 
 void copy_bytes(std::byte* dst, const std::byte* src, std::int64_t bytes) {
@@ -143,8 +144,8 @@ void fill(Word* dst, std::int64_t count, Word value) {
   for (std::int64_t i = 0; i < count; ++i) dst[i] = value;
 }
 
-// dst[j * dst_row + i] = src[i * src_row + j]. Squares go through a buffer, so that every cache line
-// is read and written once, in one go.
+// dst[j * dst_row + i] = src[i * src_row + j]. Squares go through a buffer, so that every cache
+// line is read and written once, in one go.
 template <std::size_t size>
 struct Transpose {
   using Word = typename WordOf<size>::Type;
@@ -210,9 +211,8 @@ void copy_axes(std::byte* dst_bytes, const std::byte* src_bytes, CopyAxes& axes)
       });
       return;
     }
-    for_each_position(axes, bytes, [&](const Odometer& at) {
-      fill(dst + at.dst(), inner.size, src[at.src()]);
-    });
+    for_each_position(axes, bytes,
+                      [&](const Odometer& at) { fill(dst + at.dst(), inner.size, src[at.src()]); });
     return;
   }
   for (std::size_t i = 0; i < axes.count() && inner.dst == 1; ++i) {
@@ -242,10 +242,14 @@ void copy_axes(std::byte* dst_bytes, const std::byte* src_bytes, CopyAxes& axes)
 
 void copy_axes(std::byte* dst, const std::byte* src, CopyAxes& axes, std::size_t element_size) {
   switch (element_size) {
-    case 1: return copy_axes<1>(dst, src, axes);
-    case 2: return copy_axes<2>(dst, src, axes);
-    case 4: return copy_axes<4>(dst, src, axes);
-    default: return copy_axes<8>(dst, src, axes);
+    case 1:
+      return copy_axes<1>(dst, src, axes);
+    case 2:
+      return copy_axes<2>(dst, src, axes);
+    case 4:
+      return copy_axes<4>(dst, src, axes);
+    default:
+      return copy_axes<8>(dst, src, axes);
   }
 }
 

@@ -104,7 +104,10 @@ Stack<T> stack_of(const ops::KernelArgs& args) {
                   .k = (*a.shape)[a_col],
                   .read_b = ReadB::in_place,
                   .panels = nullptr},
-                 items_of(out), &a, &b, &out};
+                 items_of(out),
+                 &a,
+                 &b,
+                 &out};
   Product<T>& p = stack.product;
   if (stack.items > 1 && items_of(*b.shape) == 1) {
     if (const std::int64_t stride = common_row_stride(a, p.m, p.a_row); stride != 0) {
@@ -200,7 +203,8 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
   }
   const std::int64_t pieces = stack.items * c.rows * c.columns;
   parallel_each(c.slots, [&](std::int64_t slot) {
-    T* panels = p.panels + slot * static_cast<std::int64_t>(kPanelBytes / sizeof(T));
+    T* panels = p.panels;
+    if (panels != nullptr) panels += slot * static_cast<std::int64_t>(kPanelBytes / sizeof(T));
     for (std::int64_t i = slot * pieces / c.slots; i < (slot + 1) * pieces / c.slots; ++i) {
       multiply_piece(stack, c, i, panels);
     }

@@ -143,7 +143,8 @@ void multiply_all(const Product<T>& product) {
   const std::int64_t blocks = (product.k + depth - 1) / depth;
   // With several tiles of rows, as many columns at a time as fill half of the first cache.
   const std::int64_t block_columns =
-      tiles == 1 ? product.n : 4 * std::max<std::int64_t>(1, 2 * kBlockDepth<T> / std::min(product.k, depth));
+      tiles == 1 ? product.n
+                 : 4 * std::max<std::int64_t>(1, 2 * kBlockDepth<T> / std::min(product.k, depth));
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t first = block * product.k / blocks;
     const std::int64_t k = (block + 1) * product.k / blocks - first;

@@ -27,7 +27,8 @@ constexpr int kTileRows = 6;
 constexpr int kTileRows = 4;
 #endif
 
-// Up to so many rows, tiles are wider: B is read once, and reading it in longer stretches is faster.
+// Up to so many rows, tiles are wider: B is read once, and reading it in longer stretches is
+// faster.
 constexpr int kWideRows = kTileRows / 2;
 
 // Between the columns of a copy of a transposed A's tile.
@@ -54,8 +55,10 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
   using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto load = [&](const T* src) HWY_ATTR {
-    if constexpr (kPartial) return load_first(d, src, columns);
-    else return hn::LoadU(d, src);
+    if constexpr (kPartial)
+      return load_first(d, src, columns);
+    else
+      return hn::LoadU(d, src);
   };
   Vec sum[R][V];
 #pragma GCC unroll 16
@@ -89,8 +92,10 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
       T* to = dst + v * lanes;
       Vec result = sum[i][v];
       if (args.accumulate) result = hn::Add(load(to), result);
-      if constexpr (kPartial) store_first(d, result, to, columns);
-      else hn::StoreU(result, d, to);
+      if constexpr (kPartial)
+        store_first(d, result, to, columns);
+      else
+        hn::StoreU(result, d, to);
     }
   }
 }
@@ -117,12 +122,11 @@ struct Tiles {  // entry r - 1 has r rows
 };
 
 template <class T>
-constexpr Tiles<T> kTiles = []<int... r, int... w>(std::integer_sequence<int, r...>,
-                                                   std::integer_sequence<int, w...>) {
-  return Tiles<T>{{&full_tile<r + 1, 2, T>...},
-                  {&partial_tile<r + 1, T>...},
-                  {&full_tile<w + 1, 4, T>...}};
-}(std::make_integer_sequence<int, kTileRows>(), std::make_integer_sequence<int, kWideRows>());
+constexpr Tiles<T> kTiles =
+    []<int... r, int... w>(std::integer_sequence<int, r...>, std::integer_sequence<int, w...>) {
+      return Tiles<T>{
+          {&full_tile<r + 1, 2, T>...}, {&partial_tile<r + 1, T>...}, {&full_tile<w + 1, 4, T>...}};
+    }(std::make_integer_sequence<int, kTileRows>(), std::make_integer_sequence<int, kWideRows>());
 
 // Rows of C that one tile covers, times all columns of B's block. `panel` is the distance between
 // pairs of vectors of B.
@@ -163,7 +167,8 @@ void copy_a(TileArgs<T>& args, int rows, T* HWY_RESTRICT dst) {
   if (args.a_col == 1) {
     const std::int64_t stride = kBlockDepth<T> + 64 / static_cast<std::int64_t>(sizeof(T));
     for (int i = 0; i < rows; ++i) {
-      std::memcpy(dst + i * stride, src + i * args.a_row, static_cast<std::size_t>(args.k) * sizeof(T));
+      std::memcpy(dst + i * stride, src + i * args.a_row,
+                  static_cast<std::size_t>(args.k) * sizeof(T));
     }
     args.a_row = stride;
   } else {

@@ -43,16 +43,17 @@ struct Philox {
   }
 
   static constexpr std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
-  static constexpr std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+  static constexpr std::uint32_t high(std::uint64_t x) {
+    return static_cast<std::uint32_t>(x >> 32);
+  }
 };
 
 // An integer in [0, range) from all 128 bits of a block: floor(bits * range / 2^128). No value is
-// more likely than another by more than range / 2^128. A range of 0 stands for 2^64.
+// more likely than another by more than range / 2^128.
 inline std::uint64_t below(std::uint64_t range, const Philox::Counter& bits) {
   __extension__ using Wide = unsigned __int128;
   const std::uint64_t lower = std::uint64_t{bits[1]} << 32 | bits[0];
   const std::uint64_t upper = std::uint64_t{bits[3]} << 32 | bits[2];
-  if (range == 0) return upper;
   const Wide carry = static_cast<Wide>(lower) * range >> 64;
   return static_cast<std::uint64_t>((static_cast<Wide>(upper) * range + carry) >> 64);
 }

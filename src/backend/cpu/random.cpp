@@ -57,45 +57,48 @@ void four_floats_a_block(const ops::KernelArgs& args, Transform transform) {
 
 void uniform_f32(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  const auto low = static_cast<float>(attrs.a);
-  const auto high = static_cast<float>(attrs.b);
+  const auto low = static_cast<float>(attrs.a.to_double());
+  const auto high = static_cast<float>(attrs.b.to_double());
   const float last = last_below(high, low);
-  four_floats_a_block(args, [&](const Words& words, float* dst) {
-    uniform_of_four(words, low, high, last, dst);
-  });
+  four_floats_a_block(
+      args, [&](const Words& words, float* dst) { uniform_of_four(words, low, high, last, dst); });
 }
 
 void normal_f32(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  four_floats_a_block(args, [&](const Words& words, float* dst) {
-    normal_of_four(words, static_cast<float>(attrs.a), static_cast<float>(attrs.b), dst);
-  });
+  const auto mean = static_cast<float>(attrs.a.to_double());
+  const auto deviation = static_cast<float>(attrs.b.to_double());
+  four_floats_a_block(
+      args, [&](const Words& words, float* dst) { normal_of_four(words, mean, deviation, dst); });
 }
 
 void uniform_f64(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  const double start = attrs.a / 2;  // halves, since the whole range may be larger than any number
-  const double range = attrs.b / 2 - start;
-  const double last = last_below(attrs.b, attrs.a);
+  const double low = attrs.a.to_double();
+  const double high = attrs.b.to_double();
+  const double last = last_below(high, low);
+  const double half_range = high / 2 - low / 2;  // the whole may be larger than any number
   for_batches<double, 1>(args, [&](double* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     draw_words(attrs.seed, counter, 0, words);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t bits = std::uint64_t{words.word[1][i]} << 32 | words.word[0][i];
       const double u = static_cast<double>(bits >> 11) * 0x1p-53;
-      dst[i] = std::min(2 * (start + u * range), last);
+      dst[i] = std::min(2 * (low / 2 + u * half_range), last);
     }
   });
 }
 
 void normal_f64(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
+  const double mean = attrs.a.to_double();
+  const double deviation = attrs.b.to_double();
   for_batches<double, 1>(args, [&](double* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     NormalPairs<double> pairs;
     draw_words(attrs.seed, counter, 0, words);
     draw_pairs(words, pairs);
-    for (std::int64_t i = 0; i < count; ++i) dst[i] = attrs.a + attrs.b * pairs.first[i];
+    for (std::int64_t i = 0; i < count; ++i) dst[i] = mean + deviation * pairs.first[i];
   });
 }
 
@@ -104,8 +107,8 @@ void normal_f64(const ops::KernelArgs& args) noexcept {
 template <class T>
 void truncated_normal(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  const auto mean = static_cast<T>(attrs.a);
-  const auto deviation = static_cast<T>(attrs.b);
+  const auto mean = static_cast<T>(attrs.a.to_double());
+  const auto deviation = static_cast<T>(attrs.b.to_double());
   for_batches<T, 1>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
     std::array<bool, kBatch> done{};
     std::int64_t left = count;
@@ -129,7 +132,7 @@ void truncated_normal(const ops::KernelArgs& args) noexcept {
 template <class T>
 void bernoulli(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  const auto ones = static_cast<std::uint64_t>(std::clamp(attrs.a, 0.0, 1.0) * 0x1p32);
+  const auto ones = static_cast<std::uint64_t>(std::clamp(attrs.a.to_double(), 0.0, 1.0) * 0x1p32);
   for_batches<T, 4>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     draw_words(attrs.seed, counter, 0, words);
@@ -142,17 +145,11 @@ void bernoulli(const ops::KernelArgs& args) noexcept {
   });
 }
 
-// The bound as the integer it stands for, modulo 2^64; 2^63 is a bound of int64.
-std::uint64_t integer_of(double bound) {
-  if (bound >= 0x1p63) return std::uint64_t{1} << 63;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(bound, -0x1p63)));
-}
-
 template <class T>
 void randint(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
-  const std::uint64_t low = integer_of(attrs.a);
-  const std::uint64_t range = attrs.a < attrs.b ? integer_of(attrs.b) - low : 1;
+  const auto low = static_cast<std::uint64_t>(attrs.a.to_int64());
+  const std::uint64_t range = static_cast<std::uint64_t>(attrs.b.to_int64()) - low;
   for_batches<T, 1>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     draw_words(attrs.seed, counter, 0, words);

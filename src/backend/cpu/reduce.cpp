@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kPieceElements = 64 * 1024;
 constexpr std::int64_t kEnoughPieces = 64;  // for any number of threads
 constexpr std::int64_t kShortRun = 16;      // not worth the call of a vector loop
+constexpr std::int64_t kMaxRows = 64;       // in one such call
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -132,12 +133,13 @@ void reduce_runs(const ReduceLayout& layout, const typename R::Element* src,
   const std::int64_t count = layout.reduced.numel() * layout.inner;
   const std::int64_t pieces = pieces_of(layout);
   if (pieces == 1) {
-    parallel_for(outputs, ceil_div(kSerialElements, count), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t o = begin; o < end; ++o) {
-        dst[o] = static_cast<Element>(
-            reduce_some<R>(layout, src + layout.kept.offset(o), 0, count));
-      }
-    });
+    parallel_for(
+        outputs, ceil_div(kSerialElements, count), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t o = begin; o < end; ++o) {
+            dst[o] =
+                static_cast<Element>(reduce_some<R>(layout, src + layout.kept.offset(o), 0, count));
+          }
+        });
     return;
   }
   parallel_each(outputs * pieces, [&](std::int64_t index) {
@@ -169,7 +171,7 @@ void reduce_rows(const ReduceLayout& layout, const typename R::Element* src,
     const Element* first = src + layout.kept.offset(output) + column;
     const std::int64_t last_row = (piece + 1) * rows / pieces;
     Total total[kMaxWidth];
-    std::fill_n(total, columns, R::kIdentity);
+    std::fill_n(total, ceil_div(columns, 16) * 16, R::kIdentity);
     for (std::int64_t row = piece * rows / pieces; row < last_row; row += kMaxRows) {
       const Element* pointers[kMaxRows];
       const std::int64_t count = std::min(kMaxRows, last_row - row);

@@ -1,6 +1,5 @@
 #include "backend/cpu/reduce_lanes.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "backend/cpu/highway_targets.h"
@@ -25,7 +24,6 @@ struct Sum {
   static HWY_INLINE V combine(V a, V b) {
     return hn::Add(a, b);
   }
-  static HWY_INLINE double merge(double a, double b) { return a + b; }
 };
 
 struct Max {
@@ -37,10 +35,6 @@ struct Max {
   template <class V>
   static HWY_INLINE V combine(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(b)), b, a);
-  }
-  template <class T>
-  static HWY_INLINE T merge(T a, T b) {
-    return a < b || b != b ? b : a;
   }
 };
 
@@ -67,49 +61,83 @@ HWY_INLINE hn::Vec<D> load_some(D d, const T* src, std::int64_t count) {
   }
 }
 
+// What vectors of T come to: one of T, or two of double, for the lower and the upper half.
+template <class Op, class T, class Total>
+struct Accumulator {
+  using D = hn::ScalableTag<T>;
+  hn::Vec<D> all;
+
+  HWY_INLINE Accumulator() : all(hn::Set(D(), Op::template kIdentity<T>)) {}
+  HWY_INLINE explicit Accumulator(const T* src) : all(hn::LoadU(D(), src)) {}
+  HWY_INLINE void add(hn::Vec<D> v) { all = Op::combine(all, v); }
+  HWY_INLINE void store(T* dst) const { hn::StoreU(all, D(), dst); }
+  HWY_INLINE T total() const { return reduce_vector<Op>(D(), all); }
+};
+
+template <class Op>
+struct Accumulator<Op, float, double> {
+  using D = hn::ScalableTag<float>;
+#if HWY_TARGET == HWY_SCALAR
+  using Wide = hn::ScalableTag<double>;
+  hn::Vec<Wide> all;
+
+  HWY_INLINE Accumulator() : all(hn::Zero(Wide())) {}
+  HWY_INLINE explicit Accumulator(const double* src) : all(hn::LoadU(Wide(), src)) {}
+  HWY_INLINE void add(hn::Vec<D> v) { all = hn::Add(all, hn::PromoteTo(Wide(), v)); }
+  HWY_INLINE void store(double* dst) const { hn::StoreU(all, Wide(), dst); }
+  HWY_INLINE double total() const { return hn::GetLane(all); }
+#else
+  using Half = hn::Half<D>;
+  using Wide = hn::RepartitionToWide<D>;
+  hn::Vec<Wide> lower;
+  hn::Vec<Wide> upper;
+
+  HWY_INLINE Accumulator() : lower(hn::Zero(Wide())), upper(hn::Zero(Wide())) {}
+  HWY_INLINE explicit Accumulator(const double* src)
+      : lower(hn::LoadU(Wide(), src)), upper(hn::LoadU(Wide(), src + hn::Lanes(Wide()))) {}
+  HWY_INLINE void add(hn::Vec<D> v) {
+    lower = hn::Add(lower, hn::PromoteTo(Wide(), hn::LowerHalf(Half(), v)));
+    upper = hn::Add(upper, hn::PromoteTo(Wide(), hn::UpperHalf(Half(), v)));
+  }
+  HWY_INLINE void store(double* dst) const {
+    hn::StoreU(lower, Wide(), dst);
+    hn::StoreU(upper, Wide(), dst + hn::Lanes(Wide()));
+  }
+  HWY_INLINE double total() const { return reduce_vector<Op>(Wide(), hn::Add(lower, upper)); }
+#endif
+};
+
 template <class Op, class T>
-T reduce_block(const T* HWY_RESTRICT src, std::int64_t count) {
-  constexpr int kChains = 8;
+using AccumulatorOf = Accumulator<Op, T, typename Op::template Total<T>>;
+
+// Of load(0) ... load(7), pairwise.
+template <class Op, class Load>
+HWY_INLINE auto combine_eight(Load load) {
+  const auto a = Op::combine(Op::combine(load(0), load(1)), Op::combine(load(2), load(3)));
+  const auto b = Op::combine(Op::combine(load(4), load(5)), Op::combine(load(6), load(7)));
+  return Op::combine(a, b);
+}
+
+template <class Op, class T>
+HWY_INLINE typename Op::template Total<T> reduce_run(const T* HWY_RESTRICT src,
+                                                     std::int64_t count) {
   const hn::ScalableTag<T> d;
-  using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  Vec chain[kChains];
-#pragma GCC unroll 8
-  for (int c = 0; c < kChains; ++c) chain[c] = hn::Set(d, Op::template kIdentity<T>);
+  AccumulatorOf<Op, T> sum;
   std::int64_t i = 0;
-  for (; i + kChains * lanes <= count; i += kChains * lanes) {
-#pragma GCC unroll 8
-    for (int c = 0; c < kChains; ++c) {
-      chain[c] = Op::combine(chain[c], hn::LoadU(d, src + i + c * lanes));
-    }
+  for (; i + 8 * lanes <= count; i += 8 * lanes) {
+    sum.add(combine_eight<Op>([&](int v) HWY_ATTR { return hn::LoadU(d, src + i + v * lanes); }));
   }
-  for (; i + lanes <= count; i += lanes) chain[0] = Op::combine(chain[0], hn::LoadU(d, src + i));
-  if (i < count) chain[1] = Op::combine(chain[1], load_some<Op>(d, src + i, count - i));
-#pragma GCC unroll 8
-  for (int half = kChains / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int c = 0; c < half; ++c) chain[c] = Op::combine(chain[c], chain[c + half]);
-  }
-  return reduce_vector<Op>(d, chain[0]);
+  for (; i + lanes <= count; i += lanes) sum.add(hn::LoadU(d, src + i));
+  if (i < count) sum.add(load_some<Op>(d, src + i, count - i));
+  return sum.total();
 }
 
 template <class Op, class T>
-typename Op::template Total<T> reduce_run(const T* src, std::int64_t count) {
-  constexpr std::int64_t kBlock = 4096;
-  typename Op::template Total<T> total = Op::template kIdentity<T>;
-  for (std::int64_t i = 0; i < count; i += kBlock) {
-    total = Op::merge(total, reduce_block<Op>(src + i, std::min(kBlock, count - i)));
-  }
-  return total;
-}
-
-template <class Op, class T>
-void reduce_rows(const T* const* rows, std::int64_t count, std::int64_t width,
-                 typename Op::template Total<T>* HWY_RESTRICT dst) {
+HWY_INLINE void reduce_rows(const T* const* rows, std::int64_t count, std::int64_t width,
+                            typename Op::template Total<T>* HWY_RESTRICT dst) {
   const hn::ScalableTag<T> d;
-  using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  HWY_ALIGN T sum[kMaxWidth];  // of this call's rows
   const auto each_vector = [&](auto reduce) HWY_ATTR {
     std::int64_t j = 0;
     for (; j + lanes <= width; j += lanes) {
@@ -123,22 +151,18 @@ void reduce_rows(const T* const* rows, std::int64_t count, std::int64_t width,
   for (; r + 8 <= count; r += 8) {
     const T* const* eight = rows + r;
     each_vector([&](std::int64_t j, auto load) HWY_ATTR {
-      const Vec a = Op::combine(load(eight[0]), load(eight[1]));
-      const Vec b = Op::combine(load(eight[2]), load(eight[3]));
-      const Vec e = Op::combine(load(eight[4]), load(eight[5]));
-      const Vec f = Op::combine(load(eight[6]), load(eight[7]));
-      const Vec all = Op::combine(Op::combine(a, b), Op::combine(e, f));
-      hn::Store(r == 0 ? all : Op::combine(hn::Load(d, sum + j), all), d, sum + j);
+      AccumulatorOf<Op, T> sum(dst + j);
+      sum.add(combine_eight<Op>([&](int v) HWY_ATTR { return load(eight[v]); }));
+      sum.store(dst + j);
     });
   }
   for (; r < count; ++r) {
     each_vector([&](std::int64_t j, auto load) HWY_ATTR {
-      const Vec row = load(rows[r]);
-      hn::Store(r == 0 ? row : Op::combine(hn::Load(d, sum + j), row), d, sum + j);
+      AccumulatorOf<Op, T> sum(dst + j);
+      sum.add(load(rows[r]));
+      sum.store(dst + j);
     });
   }
-#pragma omp simd
-  for (std::int64_t j = 0; j < width; ++j) dst[j] = Op::merge(dst[j], sum[j]);
 }
 
 double sum_run_f32(const float* src, std::int64_t count) { return reduce_run<Sum>(src, count); }

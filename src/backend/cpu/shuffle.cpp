@@ -37,7 +37,8 @@ void shuffle(const ops::KernelArgs& args) noexcept {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto here = static_cast<std::size_t>(i) * bytes;
       const auto there = static_cast<std::size_t>(order[i]) * bytes;
-      std::memcpy(dst + (attrs.inverse ? there : here), src + (attrs.inverse ? here : there), bytes);
+      std::memcpy(dst + (attrs.inverse ? there : here), src + (attrs.inverse ? here : there),
+                  bytes);
     }
   });
 }

@@ -133,8 +133,8 @@ struct Square : Cheap {
   }
   template <class T>
   static HWY_INLINE T of(T x) {
-    const auto wide = static_cast<std::uint64_t>(x);
-    return static_cast<T>(wide * wide);
+    const auto bits = static_cast<std::make_unsigned_t<T>>(x);
+    return static_cast<T>(bits * bits);
   }
 };
 

@@ -38,9 +38,10 @@ TEST(Concat, EmptyPartsAddNothing) {
 
 TEST(Concat, ManyLargeParts) {
   const std::vector<std::uint8_t> one(300 * 200, 1), two(300 * 70, 2), three(300 * 1, 3);
-  const auto y = concat<std::uint8_t>({Operand(one.data(), {300, 200}), Operand(two.data(), {300, 70}),
-                                       Operand(three.data(), {300, 1})},
-                                      {300, 271}, 1);
+  const auto y =
+      concat<std::uint8_t>({Operand(one.data(), {300, 200}), Operand(two.data(), {300, 70}),
+                            Operand(three.data(), {300, 1})},
+                           {300, 271}, 1);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::size_t column = i % 271;
     ASSERT_EQ(y[i], column < 200 ? 1 : column < 270 ? 2 : 3) << i;

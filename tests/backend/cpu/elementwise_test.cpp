@@ -29,7 +29,7 @@ std::int64_t broadcast_offset(const Layout& in, const Shape& out, std::int64_t e
   return offset;
 }
 
-// a - 1000 b, so that every pair of elements has a result of its own.
+// a - b. The values are such that every pair has a result of its own.
 std::vector<std::int32_t> expected(const Operand& a, const Operand& b, const Shape& out) {
   std::vector<std::int32_t> result(static_cast<std::size_t>(out.numel()));
   for (std::size_t i = 0; i < result.size(); ++i) {

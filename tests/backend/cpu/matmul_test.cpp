@@ -67,17 +67,19 @@ void check(const Matrices<T>& a, const Matrices<T>& b, const Shape& out,
            ops::MatmulAttrs attrs = {}) {
   const std::vector<T> c = multiply(a, b, out, attrs);
   const std::int64_t m = out[-2], n = out[-1], k = a.shape[attrs.transpose_a ? -2 : -1];
-  const double slack = std::is_integral_v<T> ? 0 : 4 * (std::sqrt(static_cast<double>(k)) + 4) *
-                                                       static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double roundings = std::sqrt(static_cast<double>(k)) + 2;
+  const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   for (std::int64_t i = 0; i < out.numel(); ++i) {
     const std::int64_t item = i / (m * n), row = i / n % m, column = i % n;
-    double expected = 0;
+    double expected = 0, magnitude = 0;
     for (std::int64_t p = 0; p < k; ++p) {
       const T left = attrs.transpose_a ? a.at(item, p, row, out) : a.at(item, row, p, out);
       const T right = attrs.transpose_b ? b.at(item, column, p, out) : b.at(item, p, column, out);
       expected += static_cast<double>(left) * static_cast<double>(right);
+      magnitude += std::abs(static_cast<double>(left) * static_cast<double>(right));
     }
-    ASSERT_NEAR(static_cast<double>(c[static_cast<std::size_t>(i)]), expected, slack)
+    ASSERT_NEAR(static_cast<double>(c[static_cast<std::size_t>(i)]), expected,
+                roundings * epsilon * magnitude)
         << a.shape << " x " << b.shape << " at " << item << ", " << row << ", " << column
         << (attrs.transpose_a ? " transpose_a" : "") << (attrs.transpose_b ? " transpose_b" : "");
   }
@@ -151,25 +153,30 @@ TEST_P(Matmul, ViewsWithALeadingDimension) {
 }
 
 TEST_P(Matmul, BatchesBroadcast) {
-  check<float>(contiguous<float>({3, 2, 5, 7}, 1), contiguous<float>({3, 2, 7, 6}, 2), {3, 2, 5, 6});
+  check<float>(contiguous<float>({3, 2, 5, 7}, 1), contiguous<float>({3, 2, 7, 6}, 2),
+               {3, 2, 5, 6});
   check<float>(contiguous<float>({3, 1, 5, 7}, 1), contiguous<float>({2, 7, 6}, 2), {3, 2, 5, 6});
   check<float>(contiguous<float>({5, 7}, 1), contiguous<float>({4, 7, 6}, 2), {4, 5, 6});
   check<float>(contiguous<float>({4, 5, 7}, 1), contiguous<float>({7, 6}, 2), {4, 5, 6});
   check<float>(contiguous<float>({4, 1, 7}, 1), contiguous<float>({1, 1, 7, 6}, 2), {1, 4, 1, 6});
-  check<float>(contiguous<float>({4, 7, 5}, 1), contiguous<float>({7, 6}, 2), {4, 5, 6}, {true, false});
-  check<float>(contiguous<float>({40, 20, 30}, 1), contiguous<float>({40, 30, 25}, 2), {40, 20, 25});
+  check<float>(contiguous<float>({4, 7, 5}, 1), contiguous<float>({7, 6}, 2), {4, 5, 6},
+               {true, false});
+  check<float>(contiguous<float>({40, 20, 30}, 1), contiguous<float>({40, 30, 25}, 2),
+               {40, 20, 25});
   // An expanded batch, one with gaps, and one whose rows continue.
   const auto storage = values<float>(4000, 5);
   check<float>({storage, {4, 5, 7}, {0, 7, 1}}, contiguous<float>({4, 7, 6}, 2), {4, 5, 6});
   check<float>({storage, {4, 5, 7}, {100, 7, 1}}, contiguous<float>({7, 6}, 2), {4, 5, 6});
   check<float>({storage, {4, 5, 7}, {50, 10, 1}}, contiguous<float>({7, 6}, 2), {4, 5, 6});
-  check<float>({storage, {2, 3, 1, 7}, {300, 100, 1, 1}}, contiguous<float>({7, 6}, 2), {2, 3, 1, 6});
+  check<float>({storage, {2, 3, 1, 7}, {300, 100, 1, 1}}, contiguous<float>({7, 6}, 2),
+               {2, 3, 1, 6});
 }
 
 TEST_P(Matmul, NothingToAddUpGivesZeros) {
   check<float>(contiguous<float>({3, 0}, 1), contiguous<float>({0, 4}, 2), {3, 4});
   check<double>(contiguous<double>({2, 3, 0}, 1), contiguous<double>({0, 1}, 2), {2, 3, 1});
-  check<std::int32_t>(contiguous<std::int32_t>({3, 0}, 1), contiguous<std::int32_t>({0, 4}, 2), {3, 4});
+  check<std::int32_t>(contiguous<std::int32_t>({3, 0}, 1), contiguous<std::int32_t>({0, 4}, 2),
+                      {3, 4});
 }
 
 TEST_P(Matmul, EmptyResultsAreLeftAlone) {
@@ -179,7 +186,9 @@ TEST_P(Matmul, EmptyResultsAreLeftAlone) {
     a[-2] = m;
     a[-1] = 5;
     EXPECT_TRUE(multiply(contiguous<float>(a, 1), contiguous<float>({5, n}, 2), out, {}).empty());
-    EXPECT_TRUE(multiply(contiguous<std::int64_t>(a, 1), contiguous<std::int64_t>({5, n}, 2), out, {}).empty());
+    EXPECT_TRUE(
+        multiply(contiguous<std::int64_t>(a, 1), contiguous<std::int64_t>({5, n}, 2), out, {})
+            .empty());
   }
 }
 
@@ -190,7 +199,8 @@ TEST_P(Matmul, IntegersAreExact) {
       check_sizes<std::int64_t>(m, 19, n);
     }
   }
-  check<std::int32_t>(contiguous<std::int32_t>({70, 3, 40}, 1), contiguous<std::int32_t>({70, 40, 20}, 2), {70, 3, 20});
+  check<std::int32_t>(contiguous<std::int32_t>({70, 3, 40}, 1),
+                      contiguous<std::int32_t>({70, 40, 20}, 2), {70, 3, 20});
 }
 
 TEST_P(Matmul, IntegersWrap) {
@@ -208,9 +218,9 @@ TEST_P(Matmul, BitsDoNotDependOnThreads) {
     std::int64_t m, k, n;
     ops::MatmulAttrs attrs;
   };
-  const Case cases[] = {{6, 700, 300, {false, true}},  {50, 600, 100, {false, true}},
-                        {100, 550, 90, {}},            {9, 1000, 64, {true, false}},
-                        {1, 900, 200, {false, true}},  {200, 300, 1, {}},
+  const Case cases[] = {{6, 700, 300, {false, true}}, {50, 600, 100, {false, true}},
+                        {100, 550, 90, {}},           {9, 1000, 64, {true, false}},
+                        {1, 900, 200, {false, true}}, {200, 300, 1, {}},
                         {33, 520, 40, {true, true}}};
   for (const Case& c : cases) {
     const auto a = contiguous<float>(c.attrs.transpose_a ? Shape{c.k, c.m} : Shape{c.m, c.k}, 1);
@@ -227,14 +237,17 @@ TEST_P(Matmul, ARowDoesNotDependOnTheOthers) {
   const auto a = contiguous<float>({61, 600}, 1);
   const std::vector<float> all = multiply(a, b, {61, 100}, {});
   for (const std::int64_t row : {0, 13, 14, 60}) {
-    const std::vector<float> one(a.storage.begin() + row * 600, a.storage.begin() + (row + 1) * 600);
+    const std::vector<float> one(a.storage.begin() + row * 600,
+                                 a.storage.begin() + (row + 1) * 600);
     const std::vector<float> expected(all.begin() + row * 100, all.begin() + (row + 1) * 100);
     EXPECT_EQ(multiply<float>({one, {1, 600}, {600, 1}}, b, {1, 100}, {}), expected);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Matmul, ::testing::ValuesIn(testing::targets()),
-                         [](const auto& tested) { return std::string(hwy::TargetName(tested.param)); });
+                         [](const auto& tested) {
+                           return std::string(hwy::TargetName(tested.param));
+                         });
 
 }  // namespace
 }  // namespace tenure::cpu

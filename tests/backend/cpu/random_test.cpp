@@ -22,8 +22,9 @@ TEST(PhiloxTest, PublishedAnswers) {
   constexpr std::uint32_t kOnes = 0xffffffff;
   EXPECT_EQ(Philox::encrypt({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}),
             (Philox::Counter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(Philox::encrypt({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
-            (Philox::Counter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(
+      Philox::encrypt({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+      (Philox::Counter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(PhiloxTest, BelowCoversItsRangeEvenly) {
@@ -31,12 +32,11 @@ TEST(PhiloxTest, BelowCoversItsRangeEvenly) {
   EXPECT_EQ(below(10, none), 0U);
   EXPECT_EQ(below(10, all), 9U);
   EXPECT_EQ(below(10, half), 5U);
-  EXPECT_EQ(below(0, all), ~std::uint64_t{0});
   EXPECT_EQ(below(~std::uint64_t{0}, all), ~std::uint64_t{0} - 1);
 }
 
 template <class T>
-std::vector<T> draw(const char* op, std::int64_t count, double a, double b, std::uint64_t seed = 1,
+std::vector<T> draw(const char* op, std::int64_t count, Scalar a, Scalar b, std::uint64_t seed = 1,
                     std::uint64_t offset = 0) {
   std::vector<T> y(static_cast<std::size_t>(count));
   ops::RandomAttrs attrs;
@@ -46,8 +46,8 @@ std::vector<T> draw(const char* op, std::int64_t count, double a, double b, std:
   attrs.b = b;
   attrs.seed = seed;
   attrs.offset = offset;
-  testing::call(testing::find_row(random_kernels(), op, dtype_of<T>), {}, Operand(y.data(), {count}),
-                attrs);
+  testing::call(testing::find_row(random_kernels(), op, dtype_of<T>), {},
+                Operand(y.data(), {count}), attrs);
   return y;
 }
 
@@ -85,11 +85,14 @@ void check_normal() {
   EXPECT_NEAR(m.variance, 4, 0.06);
   // The share of values up to each bound, against the distribution function.
   for (const double bound : {-3.0, -1.0, 1.0, 3.0, 4.0, 6.0, 8.0}) {
-    const auto share = static_cast<double>(std::count_if(x.begin(), x.end(), [&](T v) { return v <= bound; })) / kMany;
+    const auto share =
+        static_cast<double>(std::count_if(x.begin(), x.end(), [&](T v) { return v <= bound; })) /
+        kMany;
     EXPECT_NEAR(share, std::erfc(-(bound - 3) / 2 / std::sqrt(2.0)) / 2, 0.005) << bound;
   }
   double neighbours = 0;
-  for (std::size_t i = 1; i < x.size(); ++i) neighbours += (x[i] - 3.0) * (x[i - 1] - 3.0) / 4 / kMany;
+  for (std::size_t i = 1; i < x.size(); ++i)
+    neighbours += (x[i] - 3.0) * (x[i - 1] - 3.0) / 4 / kMany;
   EXPECT_NEAR(neighbours, 0, 0.01);
 }
 
@@ -126,7 +129,8 @@ void check_uniform() {
     EXPECT_LT(value, high);
   }
   const double huge = static_cast<double>(std::numeric_limits<T>::max());
-  for (const T value : draw<T>("random_uniform", 100, -huge, huge)) EXPECT_TRUE(std::isfinite(value));
+  for (const T value : draw<T>("random_uniform", 100, -huge, huge))
+    EXPECT_TRUE(std::isfinite(value));
   for (const T value : draw<T>("random_uniform", 10, 2, 2)) EXPECT_EQ(value, T{2});
 }
 
@@ -169,7 +173,9 @@ TEST_P(Random, RandintCoversItsRangeEvenly) {
   EXPECT_EQ(bytes.least, 0);
   EXPECT_EQ(bytes.most, 255);
   EXPECT_NEAR(bytes.mean, 127.5, 0.7);
-  const Moments wide = moments(draw<std::int64_t>("random_randint", kMany, -0x1p63, 0x1p63));
+  const Moments wide =
+      moments(draw<std::int64_t>("random_randint", kMany, std::numeric_limits<std::int64_t>::min(),
+                                 std::numeric_limits<std::int64_t>::max()));
   EXPECT_LT(wide.least, -0x1.ff8p62);
   EXPECT_GT(wide.most, 0x1.ff8p62);
   EXPECT_NEAR(wide.mean / 0x1p63, 0, 0.006);
@@ -192,7 +198,8 @@ TEST_P(Random, WordsOfTheDocumentedBlocks) {
 }
 
 TEST_P(Random, AnElementDependsOnItsIndexOnly) {
-  for (const char* op : {"random_normal", "random_uniform", "random_truncated_normal", "random_bernoulli"}) {
+  for (const char* op :
+       {"random_normal", "random_uniform", "random_truncated_normal", "random_bernoulli"}) {
     const testing::UseThreads one(1);
     const std::vector<float> alone = draw<float>(op, 70'001, 0.5, 1, 3);
     const testing::UseThreads two(2);
@@ -209,7 +216,9 @@ TEST_P(Random, NothingForAnEmptyShape) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Random, ::testing::ValuesIn(testing::targets()),
-                         [](const auto& tested) { return std::string(hwy::TargetName(tested.param)); });
+                         [](const auto& tested) {
+                           return std::string(hwy::TargetName(tested.param));
+                         });
 
 }  // namespace
 }  // namespace tenure::cpu

@@ -22,8 +22,9 @@ std::vector<T> values(std::int64_t count) {
   std::mt19937 engine(5);
   std::vector<T> result(static_cast<std::size_t>(count));
   for (T& value : result) {
-    value = static_cast<T>(std::is_integral_v<T> ? static_cast<double>(engine() % 200) - 100
-                                                 : std::uniform_real_distribution<double>(-1, 1)(engine));
+    value = static_cast<T>(std::is_integral_v<T>
+                               ? static_cast<double>(engine() % 200) - 100
+                               : std::uniform_real_distribution<double>(-1, 1)(engine));
   }
   return result;
 }
@@ -41,7 +42,8 @@ Shape result_shape(const Shape& shape, const Axes& axes) {
 }
 
 template <class T>
-std::vector<T> reduce(const char* op, const std::vector<T>& x, const Shape& shape, const Axes& axes) {
+std::vector<T> reduce(const char* op, const std::vector<T>& x, const Shape& shape,
+                      const Axes& axes) {
   const Shape out = result_shape(shape, axes);
   std::vector<T> y(static_cast<std::size_t>(out.numel()), T{99});
   testing::call(testing::find_row(reduce_kernels(), op, dtype_of<T>), {Operand(x.data(), shape)},
@@ -96,8 +98,8 @@ class Reduce : public ::testing::TestWithParam<std::int64_t> {
 
 TEST_P(Reduce, EverySetOfAxes) {
   for (const Shape& shape :
-       {Shape{}, Shape{1}, Shape{7}, Shape{3, 20}, Shape{20, 3}, Shape{5, 4, 33}, Shape{2, 1, 17, 1},
-        Shape{3, 2, 5, 4}, Shape{2, 2, 2, 2, 2, 2, 2, 3}}) {
+       {Shape{}, Shape{1}, Shape{7}, Shape{3, 20}, Shape{20, 3}, Shape{5, 4, 33},
+        Shape{2, 1, 17, 1}, Shape{3, 2, 5, 4}, Shape{2, 2, 2, 2, 2, 2, 2, 3}}) {
     for (int set = 0; set < 1 << shape.rank(); ++set) {
       Axes axes;
       for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -113,7 +115,8 @@ TEST_P(Reduce, EverySetOfAxes) {
 }
 
 TEST_P(Reduce, LengthsAroundEveryLoop) {
-  for (const std::int64_t n : {8, 15, 16, 17, 31, 33, 64, 127, 128, 129, 255, 257, 4095, 4096, 4097, 9000}) {
+  for (const std::int64_t n :
+       {8, 15, 16, 17, 31, 33, 64, 127, 128, 129, 255, 257, 4095, 4096, 4097, 9000}) {
     check<float>({n}, {0});
     check<double>({n}, {0});
     check<float>({3, n}, {1});
@@ -172,7 +175,8 @@ TEST_P(Reduce, OfNothing) {
 
 TEST_P(Reduce, IntegerSumsWrap) {
   const std::int32_t max = std::numeric_limits<std::int32_t>::max();
-  EXPECT_EQ(reduce<std::int32_t>("sum", {max, 1}, {2}, {0})[0], std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(reduce<std::int32_t>("sum", {max, 1}, {2}, {0})[0],
+            std::numeric_limits<std::int32_t>::min());
 }
 
 TEST_P(Reduce, BitsDoNotDependOnThreads) {
@@ -180,8 +184,9 @@ TEST_P(Reduce, BitsDoNotDependOnThreads) {
     Shape shape;
     Axes axes;
   };
-  for (const Case& c : {Case{{1'000'003}, {0}}, Case{{3, 300'001}, {1}}, Case{{70'001, 7}, {0}},
-                        Case{{500, 1300}, {0}}, Case{{90, 4000}, {1}}, Case{{30, 50, 100}, {0, 2}}}) {
+  for (const Case& c :
+       {Case{{1'000'003}, {0}}, Case{{3, 300'001}, {1}}, Case{{70'001, 7}, {0}},
+        Case{{500, 1300}, {0}}, Case{{90, 4000}, {1}}, Case{{30, 50, 100}, {0, 2}}}) {
     const std::vector<float> x = values<float>(c.shape.numel());
     const testing::UseThreads one(1);
     const std::vector<float> alone = reduce("sum", x, c.shape, c.axes);
@@ -193,7 +198,9 @@ TEST_P(Reduce, BitsDoNotDependOnThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Reduce, ::testing::ValuesIn(testing::targets()),
-                         [](const auto& tested) { return std::string(hwy::TargetName(tested.param)); });
+                         [](const auto& tested) {
+                           return std::string(hwy::TargetName(tested.param));
+                         });
 
 }  // namespace
 }  // namespace tenure::cpu

@@ -1,0 +1,8 @@
+// Times of the rows that need internals.
+#include "rows.h"
+
+int main(int argc, char** argv) {
+  bench::Runner runner(argc, argv);
+  bench::alloc(runner);
+  return runner.exit_code();
+}

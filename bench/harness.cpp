@@ -1,0 +1,97 @@
+#include "harness.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+
+#include "core_distance.h"
+
+namespace bench {
+namespace {
+
+// Many short repetitions find the moments in which a shared machine is quiet; few long ones may
+// miss them all.
+constexpr double kRepetitionSeconds = 0.005;
+constexpr double kRowSeconds = 0.25;
+constexpr int kLeastRepetitions = 9;
+constexpr int kWarmIterations = 16;  // before counting
+constexpr int kCountedIterations = 8;
+
+double seconds(const Loop& loop, std::int64_t times) {
+  const auto start = std::chrono::steady_clock::now();
+  loop(times);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Warms the loop up; returns how many times make a repetition. Judges by the best of a few runs, as
+// one interruption must not pass for a slow loop.
+std::int64_t calibrate(const Loop& loop) {
+  std::int64_t times = 1;
+  for (;; times *= 2) {
+    double best = seconds(loop, times);
+    for (int i = 0; i < 2; ++i) best = std::min(best, seconds(loop, times));
+    if (best >= kRepetitionSeconds) return times;
+  }
+}
+
+}  // namespace
+
+void Row::run(const std::vector<Loop>& loops, int batch) {
+  if (counters_ != nullptr) {
+    count(loops.front(), batch);
+  } else {
+    time(loops, batch);
+  }
+}
+
+void Row::time(const std::vector<Loop>& loops, int batch) {
+  std::vector<std::int64_t> times;
+  times.reserve(loops.size());
+  for (const Loop& loop : loops) times.push_back(calibrate(loop));
+  std::vector<double> best(loops.size(), std::numeric_limits<double>::infinity());
+  const double distance = core_round_trip_ns();
+  double spent = 0;
+  for (int i = 0; i < kLeastRepetitions || spent < kRowSeconds; ++i) {
+    for (std::size_t which = 0; which < loops.size(); ++which) {
+      const double taken = seconds(loops[which], times[which]);
+      spent += taken;
+      best[which] = std::min(best[which], taken / static_cast<double>(times[which]) / batch);
+    }
+  }
+  std::printf("{\"name\": \"%s\", \"us\": %.6f", name_.c_str(), best[0] * 1e6);
+  if (loops.size() > 1) std::printf(", \"peer_us\": %.6f", best[1] * 1e6);
+  std::printf(", \"round_trips_ns\": [%.0f, %.0f]}\n", distance, core_round_trip_ns());
+  std::fflush(stdout);
+}
+
+void Row::count(const Loop& loop, int batch) {
+  loop(kWarmIterations);
+  counters_->start();
+  loop(kCountedIterations);
+  const Counts counts = counters_->stop();
+  const double iterations = static_cast<double>(kCountedIterations) * batch;
+  std::printf(
+      "{\"name\": \"%s\", \"peak_bytes\": %zu, \"allocations\": %.6g, \"pool_requests\": %.6g}\n",
+      name_.c_str(), counts.peak_bytes, static_cast<double>(counts.allocations) / iterations,
+      static_cast<double>(counts.pool_requests) / iterations);
+  std::fflush(stdout);
+}
+
+Runner::Runner(int argc, char** argv, const Counters* counters)
+    : missing_(argv + 1, argv + argc), all_(argc <= 1), counters_(counters) {}
+
+void Runner::row(std::string_view name, const std::function<void(Row&)>& body) {
+  const auto asked = std::find(missing_.begin(), missing_.end(), name);
+  if (asked == missing_.end() && !all_) return;
+  if (asked != missing_.end()) missing_.erase(asked);
+  Row row(name, counters_);
+  body(row);
+}
+
+int Runner::exit_code() const {
+  for (const std::string& name : missing_) std::fprintf(stderr, "no such row: %s\n", name.c_str());
+  return missing_.empty() ? 0 : 1;
+}
+
+}  // namespace bench

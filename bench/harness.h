@@ -1,0 +1,89 @@
+// Measures rows. A row is a named piece of work; a program hands each of its rows to a Runner,
+// which measures those asked for on the command line (all of them by default) and prints one line
+// of JSON per row.
+//
+//   void reduce(bench::Runner& runner) {
+//     runner.row("sum_16m", [](bench::Row& row) {
+//       const Tensor x = ones({1 << 24});
+//       row.measure([&] { bench::use(sum(x)); });
+//     });
+//   }
+//
+// A program measures either time or memory, never both: counters would cost time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+// Makes the compiler believe that `value` is needed, and that all memory may have changed.
+template <class T>
+inline void use(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+
+struct Counts {
+  std::int64_t allocations = 0;    // calls of malloc and its kin, new and mmap
+  std::int64_t pool_requests = 0;  // blocks asked of Tenure's pool
+  std::size_t peak_bytes = 0;      // the most tensor bytes alive at once, less those before
+};
+
+// How a program that measures memory counts between start() and stop().
+struct Counters {
+  void (*start)();
+  Counts (*stop)();
+};
+
+using Loop = std::function<void(std::int64_t times)>;
+
+class Row {
+ public:
+  Row(std::string_view name, const Counters* counters) : name_(name), counters_(counters) {}
+
+  // `fn` is one iteration, or `batch` of them; what is reported is for one.
+  template <class F>
+  void measure(const F& fn, int batch = 1) {
+    run({loop_of(fn)}, batch);
+  }
+  // Takes turns with a peer in the same process.
+  template <class F, class Peer>
+  void measure_against(const F& fn, const Peer& peer) {
+    run({loop_of(fn), loop_of(peer)}, 1);
+  }
+
+ private:
+  template <class F>
+  static Loop loop_of(const F& fn) {
+    return [&fn](std::int64_t times) {
+      for (std::int64_t i = 0; i < times; ++i) fn();
+    };
+  }
+  void run(const std::vector<Loop>& loops, int batch);
+  void time(const std::vector<Loop>& loops, int batch);
+  void count(const Loop& loop, int batch);
+
+  std::string name_;
+  const Counters* counters_;
+};
+
+class Runner {
+ public:
+  // Takes the names of rows from the command line.
+  Runner(int argc, char** argv, const Counters* counters = nullptr);
+
+  void row(std::string_view name, const std::function<void(Row&)>& body);
+  // For main to return: not 0 when a name that was asked for is no row.
+  int exit_code() const;
+
+ private:
+  std::vector<std::string> missing_;  // asked for and not met yet
+  bool all_;
+  const Counters* counters_;
+};
+
+}  // namespace bench

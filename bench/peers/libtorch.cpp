@@ -1,0 +1,94 @@
+// The same rows in libtorch. Threads and malloc are set from outside; gradients are off, and with
+// them all of autograd's bookkeeping, except where a row is about them.
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "harness.h"
+
+namespace {
+
+using bench::Row;
+using bench::use;
+
+constexpr std::int64_t kMillion = 1 << 20;
+
+void inference(bench::Runner& runner, const std::string& name,
+               const std::function<void(Row&)>& body) {
+  runner.row(name, [&body](Row& row) {
+    const c10::InferenceMode guard;
+    body(row);
+  });
+}
+
+void op_small(bench::Runner& runner) {
+  inference(runner, "op_add_1", [](Row& row) {
+    const at::Tensor a = at::ones({1});
+    const at::Tensor b = at::ones({1});
+    row.measure([&] { use(a + b); });
+  });
+  inference(runner, "op_relu_16", [](Row& row) {
+    const at::Tensor x = at::linspace(-1, 1, 16);
+    row.measure([&] { use(at::relu(x)); });
+  });
+  runner.row("op_add_1_taped", [](Row& row) {
+    constexpr int kAdds = 256;
+    const at::Tensor a = at::ones({1}).set_requires_grad(true);
+    const at::Tensor b = at::ones({1});
+    row.measure(
+        [&] {
+          for (int i = 0; i < kAdds; ++i) use(a + b);
+        },
+        kAdds);
+  });
+}
+
+void elementwise(bench::Runner& runner) {
+  inference(runner, "relu_1m", [](Row& row) {
+    const at::Tensor x = at::linspace(-4, 4, kMillion);
+    row.measure([&] { use(at::relu(x)); });
+  });
+  inference(runner, "tanh_1m", [](Row& row) {
+    const at::Tensor x = at::linspace(-4, 4, kMillion);
+    row.measure([&] { use(at::tanh(x)); });
+  });
+  inference(runner, "sigmoid_1m", [](Row& row) {
+    const at::Tensor x = at::linspace(-4, 4, kMillion);
+    row.measure([&] { use(at::sigmoid(x)); });
+  });
+  inference(runner, "chain_1m", [](Row& row) {
+    const at::Tensor x = at::linspace(-4, 4, kMillion);
+    row.measure([&] { use(at::tanh(x) * at::sigmoid(x) + at::relu(x)); });
+  });
+}
+
+void reduce(bench::Runner& runner) {
+  inference(runner, "sum_16m", [](Row& row) {
+    const at::Tensor x = at::linspace(-4, 4, 1 << 24);
+    row.measure([&] { use(at::sum(x)); });
+  });
+}
+
+void matmul(bench::Runner& runner) {
+  for (const std::int64_t n : {64, 256, 512, 1024}) {
+    inference(runner, "matmul_" + std::to_string(n), [n](Row& row) {
+      const at::Tensor a = at::rand({n, n});
+      const at::Tensor b = at::rand({n, n});
+      row.measure([&] { use(at::matmul(a, b)); });
+    });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Runner runner(argc, argv);
+  op_small(runner);
+  elementwise(runner);
+  reduce(runner);
+  matmul(runner);
+  return runner.exit_code();
+}

@@ -1,0 +1,23 @@
+// The questions, one file each.
+#pragma once
+
+#include "harness.h"
+
+namespace bench {
+
+void op_small(Runner& runner);
+void elementwise(Runner& runner);
+void reduce(Runner& runner);
+void matmul(Runner& runner);
+void lifetime_cost(Runner& runner);
+inline void public_rows(Runner& runner) {
+  op_small(runner);
+  elementwise(runner);
+  reduce(runner);
+  matmul(runner);
+  lifetime_cost(runner);
+}
+
+void alloc(Runner& runner);  // needs internals
+
+}  // namespace bench

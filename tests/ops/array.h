@@ -1,0 +1,104 @@
+// Plain arrays of doubles: what the harness draws, lays out as tensors, and holds results against.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/expect.h"
+#include "tenure/tenure.h"
+
+namespace tenure::testing {
+
+struct Array {
+  Shape shape;
+  std::vector<double> data;  // row-major
+};
+using Arrays = std::vector<Array>;
+using Tensors = std::vector<Tensor>;
+using Random = std::mt19937_64;
+
+// Calls fn with a value of the dtype's C++ type.
+template <class F>
+decltype(auto) with_type(DType dtype, F&& fn) {
+  switch (dtype) {
+    case DType::float32:
+      return fn(float{});
+    case DType::float64:
+      return fn(double{});
+    case DType::int32:
+      return fn(std::int32_t{});
+    case DType::int64:
+      return fn(std::int64_t{});
+    case DType::uint8:
+      return fn(std::uint8_t{});
+    case DType::int8:
+      return fn(std::int8_t{});
+    case DType::boolean:
+      return fn(bool{});
+    case DType::float16:
+      return fn(Float16{});
+    case DType::bfloat16:
+      break;
+  }
+  return fn(BFloat16{});
+}
+
+template <class T>
+inline constexpr bool is_half_v = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// As the dtype holds it: floats round, integers wrap (infinities give their limits).
+double rounded(double value, DType dtype);
+Array rounded(Array values, DType dtype);
+
+Tensor to_tensor(const Array& values, DType dtype);
+Array to_array(const Tensor& tensor);
+std::vector<std::byte> bits_of(const Tensor& tensor);  // of the elements, in row-major order
+
+// How the values of one input are drawn.
+struct Input {
+  double low = -2, high = 2;           // of floats
+  std::vector<double> away_from = {};  // kinks: no value comes closer than 0.05
+  bool whole = false;                  // floats are whole numbers too, so that some are equal
+  std::int64_t least = -9, most = 9;   // of integers, as far as the dtype reaches
+  std::optional<DType> dtype = {};     // when it is not the row's
+};
+Array draw(const Shape& shape, const Input& input, DType dtype, Random& random);
+Array draw_normal(const Shape& shape, Random& random);
+
+// Where the elements of an input lie. All but `contiguous` are views of something larger or
+// smaller.
+enum class Lay {
+  contiguous,
+  transposed,      // all axes stored in reverse
+  swapped,         // the last two axes stored in reverse
+  outer_swapped,   // the first two axes stored in reverse, the last as it is: runs in another order
+  offset,          // the middle of a larger tensor
+  strided,         // every second element along each axis
+  repeated_rows,   // stride 0 along the first axis
+  repeated_cells,  // stride 0 along the last axis
+};
+inline constexpr int kLays = 8;
+
+// `values` as they can be laid out: with their first row or cell repeated where the lay says so.
+Array fitted(Array values, Lay lay);
+Tensor lay_out(const Array& values, DType dtype, Lay lay);
+
+struct Tolerance {
+  double ulps = 0;
+  double epsilons = 0;  // absolute: of the result's dtype, times this
+};
+::testing::AssertionResult close(const Tensor& got, const Array& want, DType dtype,
+                                 Tolerance tolerance);
+
+double dot(const Array& a, const Array& b);
+double dot_of_magnitudes(const Array& a, const Array& b);
+Array moved(Array x, const Array& direction, double step);  // x + step * direction
+
+}  // namespace tenure::testing

@@ -1,0 +1,28 @@
+#include "case.h"
+
+#include <stdexcept>
+
+#include "ops/families.h"
+
+namespace tenure::testing {
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> all;
+    for (const auto family : {creation_cases, unary_cases, binary_cases, reduce_cases, matmul_cases,
+                              view_cases, random_cases}) {
+      for (Case& row : family()) all.push_back(std::move(row));
+    }
+    return all;
+  }();
+  return cases;
+}
+
+const ops::OpDef& op_named(std::string_view name) {
+  for (const ops::OpDef* op : ops::all_ops()) {
+    if (op->name == name) return *op;
+  }
+  throw std::runtime_error("no op is named " + std::string(name));
+}
+
+}  // namespace tenure::testing
