@@ -89,19 +89,15 @@ struct Div {
   }
   template <class T>
   static HWY_INLINE T of(T a, T b) {
-    constexpr bool kSigned = std::is_signed_v<T>;
-    const bool by_minus_one = kSigned && b == static_cast<T>(-1);
-    const T divisor = b == 0 || by_minus_one ? T{1} : b;
-    T quotient;
-    if constexpr (sizeof(T) < sizeof(std::int64_t)) {  // a vector can, and the result is exact
-      quotient = static_cast<T>(static_cast<std::int32_t>(static_cast<double>(a) / divisor));
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return Sub::of(T{0}, a);
+      const T quotient = static_cast<T>(a / b);
+      const bool rounded_up = quotient * b != a && (a ^ b) < 0;
+      return static_cast<T>(quotient - (rounded_up ? 1 : 0));
     } else {
-      quotient = a / divisor;
+      return static_cast<T>(a / b);
     }
-    const bool rounded_up = kSigned && quotient * divisor != a && (a ^ divisor) < 0;
-    const T floor = static_cast<T>(quotient - (rounded_up ? 1 : 0));
-    const T by_special = b == 0 ? T{0} : Sub::of(T{0}, a);
-    return b == 0 || by_minus_one ? by_special : floor;
   }
 };
 

@@ -5,7 +5,7 @@
 
 namespace tenure::cpu {
 
-inline constexpr int kBatch = 64;
+inline constexpr std::int64_t kBatch = 64;
 
 // word[w][i] is word w of block i.
 struct Words {

@@ -3,6 +3,7 @@
 // How a reduction is cut into pieces depends on its shape alone, and pieces are put together in
 // order, so the result has the same bits on any number of threads.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -41,7 +42,7 @@ struct FloatMax {
   using Element = T;
   using Total = T;
   static constexpr Total kIdentity = -std::numeric_limits<T>::infinity();
-  static Total merge(Total a, Total b) { return a < b || b != b ? b : a; }
+  static Total merge(Total a, Total b) { return a < b || std::isnan(b) ? b : a; }
   static Total run(const T* src, std::int64_t count) { return max_run(src, count); }
   static void rows(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) {
     max_rows(src, count, width, dst);
