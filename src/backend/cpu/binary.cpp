@@ -1,6 +1,7 @@
 // Arithmetic of two values. float32 and float64 go through Highway, the integers through plain
 // loops that the compiler vectorises for each target.
 #include <cstddef>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -122,40 +123,17 @@ constexpr ops::KernelRow row(std::string_view op) {
   return {op, dtype_of<T>, &elementwise_kernel<Loop>};
 }
 
-constexpr ops::KernelRow kRows[] = {
-    row<Add, float>("add"),
-    row<Add, double>("add"),
-    row<Add, std::int32_t>("add"),
-    row<Add, std::int64_t>("add"),
-    row<Add, std::uint8_t>("add"),
-    row<Add, std::int8_t>("add"),
-    row<Sub, float>("sub"),
-    row<Sub, double>("sub"),
-    row<Sub, std::int32_t>("sub"),
-    row<Sub, std::int64_t>("sub"),
-    row<Sub, std::uint8_t>("sub"),
-    row<Sub, std::int8_t>("sub"),
-    row<Mul, float>("mul"),
-    row<Mul, double>("mul"),
-    row<Mul, std::int32_t>("mul"),
-    row<Mul, std::int64_t>("mul"),
-    row<Mul, std::uint8_t>("mul"),
-    row<Mul, std::int8_t>("mul"),
-    row<Div, float>("div"),
-    row<Div, double>("div"),
-    row<Div, std::int32_t>("div"),
-    row<Div, std::int64_t>("div"),
-    row<Div, std::uint8_t>("div"),
-    row<Div, std::int8_t>("div"),
-    row<Maximum, float>("maximum"),
-    row<Maximum, double>("maximum"),
-    row<Maximum, std::int32_t>("maximum"),
-    row<Maximum, std::int64_t>("maximum"),
-    row<Maximum, std::uint8_t>("maximum"),
-    row<Maximum, std::int8_t>("maximum"),
-};
+// An op's rows for every dtype that numbers have.
+template <class Op>
+constexpr std::array<ops::KernelRow, 6> rows(std::string_view op) {
+  return {row<Op, float>(op),        row<Op, double>(op),       row<Op, std::int32_t>(op),
+          row<Op, std::int64_t>(op), row<Op, std::uint8_t>(op), row<Op, std::int8_t>(op)};
+}
 
-std::span<const ops::KernelRow> binary_rows() { return kRows; }
+constexpr std::array kRows = {rows<Add>("add"), rows<Sub>("sub"), rows<Mul>("mul"),
+                              rows<Div>("div"), rows<Maximum>("maximum")};
+
+std::span<const ops::KernelRow> binary_rows() { return {kRows.front().data(), 6 * kRows.size()}; }
 
 }  // namespace
 }  // namespace tenure::cpu::HWY_NAMESPACE

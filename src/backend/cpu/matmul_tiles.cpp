@@ -55,10 +55,11 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
   using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto load = [&](const T* src) HWY_ATTR {
-    if constexpr (kPartial)
+    if constexpr (kPartial) {
       return load_first(d, src, columns);
-    else
+    } else {
       return hn::LoadU(d, src);
+    }
   };
   Vec sum[R][V];
 #pragma GCC unroll 16
@@ -92,10 +93,11 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
       T* to = dst + v * lanes;
       Vec result = sum[i][v];
       if (args.accumulate) result = hn::Add(load(to), result);
-      if constexpr (kPartial)
+      if constexpr (kPartial) {
         store_first(d, result, to, columns);
-      else
+      } else {
         hn::StoreU(result, d, to);
+      }
     }
   }
 }
@@ -157,8 +159,8 @@ void row_of_tiles(TileArgs<T> args, int rows, std::int64_t columns, std::int64_t
 template <class T>
 bool copies_a(const Product<T>& product) {
   if (product.n <= 3 * kTileColumns<T>) return false;
-  if (product.a_row == 1) return product.k > 128;
-  return product.a_col == 1 && product.a_row * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  if (product.a_col == 1) return product.a_row * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  return product.a_row == 1 && product.k > 128;
 }
 
 template <class T>

@@ -183,16 +183,15 @@ HWY_INLINE V power_of_two(D d, const Reduced<V>& x, int offset) {
 // v * 2^n, rounded once where it is subnormal.
 template <class D, class V>
 HWY_INLINE V scale(D d, V v, const Reduced<V>& x) {
+  using C = Constants<D>;
 #if HWY_TARGET == HWY_AVX3
-  (void)d;
-  if constexpr (sizeof(hn::TFromD<D>) == sizeof(float)) {
+  if constexpr (sizeof(V) == 64 && sizeof(hn::TFromD<D>) == sizeof(float)) {
     return V{_mm512_scalef_ps(v.raw, x.n.raw)};
-  } else {
+  } else if constexpr (sizeof(V) == 64) {
     return V{_mm512_scalef_pd(v.raw, x.n.raw)};
   }
-#else
+#endif
   // By two factors, each a normal number: the first product is exact.
-  using C = Constants<D>;
   const hn::RebindToUnsigned<D> du;
   const auto rounder = hn::BitCast(du, hn::Set(d, C::kRounder));
   const auto twice_bias = hn::Set(du, 2 * C::kExponentBias);
@@ -200,7 +199,6 @@ HWY_INLINE V scale(D d, V v, const Reduced<V>& x) {
   const auto first = hn::ShiftRight<1>(both);
   const V product = hn::Mul(v, hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(first)));
   return hn::Mul(product, hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::Sub(both, first))));
-#endif
 }
 
 // exp for kExpMin <= x <= kExpMax, or NaN.
