@@ -14,6 +14,7 @@ TENURE_API Tensor sub(Arg a, Arg b);
 TENURE_API Tensor mul(Arg a, Arg b);
 TENURE_API Tensor div(Arg a, Arg b);  // integers: floor division, x / 0 is 0
 TENURE_API Tensor maximum(Arg a, Arg b);
+TENURE_API Tensor minimum(Arg a, Arg b);
 
 TENURE_API Tensor operator+(Arg a, Arg b);
 TENURE_API Tensor operator-(Arg a, Arg b);

@@ -86,6 +86,19 @@ constinit const OpDef kMaximum{
               operand(g, 1, [&] { return g.dy() * mask(less(g.x(0), g.x(1))); })};
     }};
 
+constinit const OpDef kMinimum{
+    .name = "minimum",
+    .infer = broadcast,
+    .inputs = 2,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = kEither,
+    .grad_keeps = kInput0 | kInput1,
+    .grad = [](GradContext& g) -> Grads {
+      const auto mask = [&](Tensor condition) { return cast(std::move(condition), g.x_dtype()); };
+      return {operand(g, 0, [&] { return g.dy() * mask(less_equal(g.x(0), g.x(1))); }),
+              operand(g, 1, [&] { return g.dy() * mask(greater(g.x(0), g.x(1))); })};
+    }};
+
 constexpr const char* kSteps = "its result changes only in steps";
 
 constinit const OpDef kEqual{.name = "equal",
@@ -133,9 +146,9 @@ Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false)
 }  // namespace
 
 std::span<const OpDef* const> binary_ops() {
-  static constexpr const OpDef* ops[] = {&kAdd,   &kSub,      &kMul,      &kDiv,
-                                         &kMaximum, &kEqual,  &kNotEqual, &kLess,
-                                         &kLessEqual, &kGreater, &kGreaterEqual};
+  static constexpr const OpDef* ops[] = {&kAdd,     &kSub,       &kMul,     &kDiv,
+                                         &kMaximum, &kMinimum,   &kEqual,   &kNotEqual,
+                                         &kLess,    &kLessEqual, &kGreater, &kGreaterEqual};
   return ops;
 }
 
@@ -148,6 +161,7 @@ Tensor sub(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor mul(Arg a, Arg b) { return binary(kMul, a, b); }
 Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
 Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
+Tensor minimum(Arg a, Arg b) { return binary(kMinimum, a, b); }
 Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }
 Tensor operator-(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor operator*(Arg a, Arg b) { return binary(kMul, a, b); }

@@ -65,6 +65,8 @@ const BinaryRow kRows[] = {
     {"maximum", maximum, larger_of, kAny, kNumbers, number_dtype, true},
     {"maximum", maximum, larger_of, kEqualAtTimes, kNumbers, number_dtype, false,
      "maximum_of_equals"},
+    {"minimum", minimum, [](double a, double b) { return b < a ? b : a; }, kAny, kNumbers,
+     number_dtype, true},
     {"equal", equal, [](double a, double b) { return a == b ? 1.0 : 0.0; }, kEqualAtTimes, kNumbers,
      bool_dtype, false},
     {"not_equal", not_equal, [](double a, double b) { return a != b ? 1.0 : 0.0; }, kEqualAtTimes,

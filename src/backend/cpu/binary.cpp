@@ -1,7 +1,7 @@
 // Arithmetic of two values. float32 and float64 go through Highway, the integers through plain
 // loops that the compiler vectorises for each target.
-#include <cstddef>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -116,6 +116,20 @@ struct Maximum {
   }
 };
 
+// NaN if either is, and -0 is less than 0.
+struct Minimum {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    const V smaller = hn::IfThenElse(hn::Lt(b, a), b, a);
+    const V either = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), smaller);
+    return hn::IfThenElse(hn::IsNaN(b), b, either);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    return b < a ? b : a;
+  }
+};
+
 template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op) {
   using Loop =
@@ -130,8 +144,8 @@ constexpr std::array<ops::KernelRow, 6> rows(std::string_view op) {
           row<Op, std::int64_t>(op), row<Op, std::uint8_t>(op), row<Op, std::int8_t>(op)};
 }
 
-constexpr std::array kRows = {rows<Add>("add"), rows<Sub>("sub"), rows<Mul>("mul"),
-                              rows<Div>("div"), rows<Maximum>("maximum")};
+constexpr std::array kRows = {rows<Add>("add"), rows<Sub>("sub"),         rows<Mul>("mul"),
+                              rows<Div>("div"), rows<Maximum>("maximum"), rows<Minimum>("minimum")};
 
 std::span<const ops::KernelRow> binary_rows() { return {kRows.front().data(), 6 * kRows.size()}; }
 
