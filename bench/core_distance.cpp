@@ -16,8 +16,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 
-constexpr int kTrips = 2000;
-constexpr Nanoseconds kMostTime = std::chrono::milliseconds(100);  // on a busy machine
+constexpr int kTrips = 300;
+// An OpenMP worker that waits for work keeps its core for some 5 ms.
+constexpr Nanoseconds kMostTime = std::chrono::milliseconds(15);
+// Round trips, with the clock's own 20 ns: 60 to 100 within a cache, 200 to 350 across.
+constexpr double kNearNs = 150;
+constexpr double kApartNs = 1000;  // above: somebody else ran on one of the cores
 
 std::vector<int> allowed_cores() {
   cpu_set_t set;
@@ -39,21 +43,17 @@ void pin_to(int core) {
 
 enum Ball { kHere, kThere, kDone };
 
-}  // namespace
-
-double core_round_trip_ns() {
-  const std::vector<int> cores = allowed_cores();
-  if (cores.size() < 2) return 0;
+double shortest_trip_ns(int from, int to) {
   alignas(64) std::atomic<Ball> ball{kHere};
   double best = std::numeric_limits<double>::infinity();
   std::thread there([&] {
-    pin_to(cores[1]);
+    pin_to(to);
     for (Ball seen = ball; seen != kDone; seen = ball) {
       if (seen == kThere) ball = kHere;
     }
   });
   std::thread here([&] {
-    pin_to(cores[0]);
+    pin_to(from);
     const Clock::time_point begin = Clock::now();
     for (int trip = 0; trip < kTrips && Clock::now() - begin < kMostTime; ++trip) {
       const Clock::time_point start = Clock::now();
@@ -67,6 +67,15 @@ double core_round_trip_ns() {
   here.join();
   there.join();
   return best;
+}
+
+}  // namespace
+
+Cores where_cores_are() {
+  static const std::vector<int> cores = allowed_cores();
+  if (cores.size() < 2) return Cores::near;
+  const double ns = shortest_trip_ns(cores[0], cores[1]);
+  return ns < kNearNs ? Cores::near : ns < kApartNs ? Cores::apart : Cores::unknown;
 }
 
 }  // namespace bench

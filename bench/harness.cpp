@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <map>
 
 #include "core_distance.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // Many short repetitions find the moments in which a shared machine is quiet; few long ones may
 // miss them all.
-constexpr double kRepetitionSeconds = 0.005;
+constexpr double kRepetitionSeconds = 0.01;
 constexpr double kRowSeconds = 0.25;
 constexpr int kLeastRepetitions = 9;
 constexpr int kWarmIterations = 16;  // before counting
@@ -35,6 +36,18 @@ std::int64_t calibrate(const Loop& loop) {
   }
 }
 
+const char* name(Cores place) {
+  switch (place) {
+    case Cores::near:
+      return "near";
+    case Cores::apart:
+      return "apart";
+    case Cores::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 void Row::run(const std::vector<Loop>& loops, int batch) {
@@ -49,19 +62,30 @@ void Row::time(const std::vector<Loop>& loops, int batch) {
   std::vector<std::int64_t> times;
   times.reserve(loops.size());
   for (const Loop& loop : loops) times.push_back(calibrate(loop));
-  std::vector<double> best(loops.size(), std::numeric_limits<double>::infinity());
-  const double distance = core_round_trip_ns();
+  std::map<Cores, std::vector<double>> best;
+  Cores before = where_cores_are();
   double spent = 0;
   for (int i = 0; i < kLeastRepetitions || spent < kRowSeconds; ++i) {
+    std::vector<double> taken;
     for (std::size_t which = 0; which < loops.size(); ++which) {
-      const double taken = seconds(loops[which], times[which]);
-      spent += taken;
-      best[which] = std::min(best[which], taken / static_cast<double>(times[which]) / batch);
+      taken.push_back(seconds(loops[which], times[which]));
+      spent += taken.back();
     }
+    const Cores after = where_cores_are();
+    std::vector<double>& so_far = best[before == after ? after : Cores::unknown];
+    so_far.resize(loops.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t which = 0; which < loops.size(); ++which) {
+      const double each = taken[which] / static_cast<double>(times[which]) / batch;
+      so_far[which] = std::min(so_far[which], each * 1e6);
+    }
+    before = after;
   }
-  std::printf("{\"name\": \"%s\", \"us\": %.6f", name_.c_str(), best[0] * 1e6);
-  if (loops.size() > 1) std::printf(", \"peer_us\": %.6f", best[1] * 1e6);
-  std::printf(", \"round_trips_ns\": [%.0f, %.0f]}\n", distance, core_round_trip_ns());
+  for (const auto& [place, us] : best) {
+    std::printf("{\"name\": \"%s\", \"cores\": \"%s\", \"us\": %.6f", name_.c_str(), name(place),
+                us[0]);
+    if (us.size() > 1) std::printf(", \"peer_us\": %.6f", us[1]);
+    std::printf("}\n");
+  }
   std::fflush(stdout);
 }
 

@@ -1,6 +1,6 @@
 // Measures rows. A row is a named piece of work; a program hands each of its rows to a Runner,
-// which measures those asked for on the command line (all of them by default) and prints one line
-// of JSON per row.
+// which measures those asked for on the command line (all of them by default) and prints lines of
+// JSON: one per row, or one for each place the machine's cores were in (see core_distance.h).
 //
 //   void reduce(bench::Runner& runner) {
 //     runner.row("sum_16m", [](bench::Row& row) {

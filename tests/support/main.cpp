@@ -2,6 +2,7 @@
 // that no tensor accounts for.
 #include <gtest/gtest.h>
 
+#include "tenure/create.h"
 #include "tenure/gtest.h"
 #include "tenure/memory.h"
 
@@ -30,6 +31,7 @@ class LeakListener : public testing::EmptyTestEventListener {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  tenure::zeros({});  // the runtime is up before any test looks at its tables
   testing::UnitTest::GetInstance()->listeners().Append(new LeakListener);
   return RUN_ALL_TESTS();
 }

@@ -159,7 +159,7 @@ void check_randint() {
   for (const T value : draw<T>("random_randint", 20'000, -3, 7)) {
     ASSERT_GE(value, T(-3));
     ASSERT_LT(value, T(7));
-    ++seen[static_cast<std::size_t>(static_cast<int>(value) + 3)];
+    ++seen[static_cast<std::size_t>(static_cast<std::int64_t>(value) + 3)];
   }
   for (const int count : seen) EXPECT_NEAR(count, 2000, 220);
 }
