@@ -14,8 +14,8 @@ int main() {
 
   x.dispose();
 
-  std::cout << "x after dispose: shape " << x.shape() << ", " << x.dtype() << ", name \"" << x.name()
-            << "\", is_disposed " << std::boolalpha << x.is_disposed() << "\n\n";
+  std::cout << "x after dispose: shape " << x.shape() << ", " << x.dtype() << ", name \""
+            << x.name() << "\", is_disposed " << std::boolalpha << x.is_disposed() << "\n\n";
   std::cout << "printing it:\n" << x << "\n";
   std::cout << "y, computed from it, lives on:\n" << y << "\n\n";
 

@@ -12,7 +12,8 @@ namespace tn = tenure;
 static const bool kColour = isatty(STDOUT_FILENO) != 0;
 
 static void heading(const std::string& text) {
-  std::cout << "\n" << (kColour ? "\033[1;36m" : "") << "== " << text << (kColour ? "\033[0m" : "")
+  std::cout << "\n"
+            << (kColour ? "\033[1;36m" : "") << "== " << text << (kColour ? "\033[0m" : "")
             << "\n\n";
 }
 

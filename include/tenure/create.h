@@ -85,8 +85,7 @@ TENURE_API Tensor zeros_like(const Tensor& like,
 TENURE_API Tensor ones_like(const Tensor& like,
                             std::source_location site = std::source_location::current());
 // start, start + step, ... below stop (above it for a negative step). int32 for integers.
-TENURE_API Tensor arange(Scalar stop,
-                         std::source_location site = std::source_location::current());
+TENURE_API Tensor arange(Scalar stop, std::source_location site = std::source_location::current());
 TENURE_API Tensor arange(Scalar start, Scalar stop, Scalar step = 1,
                          std::source_location site = std::source_location::current());
 TENURE_API Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype,

@@ -45,7 +45,7 @@ struct TapeOptions {
 };
 
 struct GradientOptions {
-  Tensor output_gradient = {};    // default: ones
+  Tensor output_gradient = {};       // default: ones
   bool zero_if_unconnected = false;  // default: a source nothing leads to gets an empty handle
 };
 
@@ -59,8 +59,7 @@ class TENURE_API GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  void watch(const Tensor& tensor,
-             std::source_location site = std::source_location::current());
+  void watch(const Tensor& tensor, std::source_location site = std::source_location::current());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
                                GradientOptions options = {},
                                std::source_location site = std::source_location::current());
@@ -89,8 +88,7 @@ struct CustomResult {
 };
 TENURE_API Tensor custom_gradient(
     const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
-    const std::vector<Tensor>& inputs,
-    std::source_location site = std::source_location::current());
+    const std::vector<Tensor>& inputs, std::source_location site = std::source_location::current());
 
 // The value and the gradient, as a pair.
 template <class F>

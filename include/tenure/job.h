@@ -79,8 +79,8 @@ class Job {
   std::shared_ptr<detail::JobState<T>> state_ = std::make_shared<detail::JobState<T>>();
 };
 
-// Runs work(JobControl&) in the background. Work that has not begun when it is cancelled still runs,
-// and can ask its JobControl.
+// Runs work(JobControl&) in the background. Work that has not begun when it is cancelled still
+// runs, and can ask its JobControl.
 template <class T, class F>
 Job<T> start_job(F work) {
   Job<T> job;

@@ -21,7 +21,8 @@ TENURE_API Tensor operator-(Arg a, Arg b);
 TENURE_API Tensor operator*(Arg a, Arg b);
 TENURE_API Tensor operator/(Arg a, Arg b);
 TENURE_API Tensor operator-(Arg x);
-TENURE_API Tensor& operator+=(Tensor& a, Arg b);  // a = a + b: another tensor, in a's bytes if it can
+TENURE_API Tensor& operator+=(Tensor& a,
+                              Arg b);  // a = a + b: another tensor, in a's bytes if it can
 TENURE_API Tensor& operator-=(Tensor& a, Arg b);
 TENURE_API Tensor& operator*=(Tensor& a, Arg b);
 TENURE_API Tensor& operator/=(Tensor& a, Arg b);

@@ -42,8 +42,8 @@ struct MemoryInfo {
 
 TENURE_API MemoryInfo memory();  // of the process
 TENURE_API std::ostream& operator<<(std::ostream& out, const MemoryInfo& info);
-TENURE_API void reset_peak();         // peak_bytes starts again at live_bytes
-TENURE_API std::size_t trim_pool();   // gives free memory back to the system; returns the bytes
+TENURE_API void reset_peak();        // peak_bytes starts again at live_bytes
+TENURE_API std::size_t trim_pool();  // gives free memory back to the system; returns the bytes
 
 // At most this many bytes are ever reserved; 0 for no bound. Also TENURE_MEMORY_BUDGET=512MiB.
 TENURE_API void set_memory_budget(std::size_t bytes);

@@ -1,5 +1,5 @@
-// A plain C++ number on its way into a tensor. It has no dtype of its own: next to a tensor it takes
-// the tensor's.
+// A plain C++ number on its way into a tensor. It has no dtype of its own: next to a tensor it
+// takes the tensor's.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,10 @@ class Scalar {
   template <std::floating_point T>
   Scalar(T value) : is_integer_(false), float_(static_cast<double>(value)) {}
   template <std::integral T>
-  Scalar(T value) : is_integer_(true), is_bool_(std::same_as<T, bool>), int_(static_cast<std::int64_t>(value)) {}
+  Scalar(T value)
+      : is_integer_(true),
+        is_bool_(std::same_as<T, bool>),
+        int_(static_cast<std::int64_t>(value)) {}
 
   bool is_integer() const { return is_integer_; }
   double to_double() const { return is_integer_ ? static_cast<double>(int_) : float_; }

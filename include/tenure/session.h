@@ -69,8 +69,8 @@ class TENURE_API Session {
   detail::SessionState* state_;
 };
 
-// Moves a tensor, handles and all, into another session without copying it. A ValueError when others
-// (views, saved values) hold its bytes too.
+// Moves a tensor, handles and all, into another session without copying it. A ValueError when
+// others (views, saved values) hold its bytes too.
 TENURE_API void transfer(const Tensor& tensor, Session& to,
                          std::source_location site = std::source_location::current());
 

@@ -14,16 +14,16 @@
 
 namespace tenure {
 
-TENURE_API Tensor reshape(Arg x, const Shape& shape);        // one dimension may be -1
-TENURE_API Tensor transpose(Arg x);                          // all axes reversed
+TENURE_API Tensor reshape(Arg x, const Shape& shape);  // one dimension may be -1
+TENURE_API Tensor transpose(Arg x);                    // all axes reversed
 TENURE_API Tensor transpose(Arg x, const Axes& axes);
 TENURE_API Tensor slice(Arg x, const Shape& begin, const Shape& size);
 TENURE_API Tensor slice(Arg x, const Shape& begin, const Shape& size, const Shape& step);
 TENURE_API Tensor broadcast_to(Arg x, const Shape& shape);
 TENURE_API Tensor expand_dims(Arg x, int axis);
-TENURE_API Tensor squeeze(Arg x);                            // drops axes of size 1
+TENURE_API Tensor squeeze(Arg x);  // drops axes of size 1
 TENURE_API Tensor squeeze(Arg x, const Axes& axes);
-TENURE_API Tensor contiguous(Arg x);                         // itself, or a row-major copy
+TENURE_API Tensor contiguous(Arg x);  // itself, or a row-major copy
 
 TENURE_API Tensor concat(std::vector<Tensor> tensors, int axis = 0,
                          std::source_location site = std::source_location::current());

@@ -31,7 +31,9 @@ class Step final : public ops::GradContext {
     }
     return gradient;
   }
-  Tensor x(int input) override { return kept(node_.inputs[static_cast<std::size_t>(input)], "input"); }
+  Tensor x(int input) override {
+    return kept(node_.inputs[static_cast<std::size_t>(input)], "input");
+  }
   Tensor y(int output) override {
     return kept(node_.outputs[static_cast<std::size_t>(output)], "output");
   }
@@ -155,9 +157,9 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
     raise<DtypeError>("watch: {} has no gradient: only floating dtypes do", pin->layout.dtype);
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    throw TapeError(fmt::format("watch: this tape was used up by gradient() at {}",
-                                site_text(first_gradient_)),
-                    first_gradient_);
+    throw TapeError(
+        fmt::format("watch: this tape was used up by gradient() at {}", site_text(first_gradient_)),
+        first_gradient_);
   }
   tracked_.insert(pin->value_id);
 }
@@ -302,8 +304,7 @@ void GradientTape::watch(const Tensor& tensor, std::source_location site) {
   tape_->watch(tensor, site);
 }
 
-std::vector<Tensor> GradientTape::gradient(const Tensor& target,
-                                           const std::vector<Source>& sources,
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Source>& sources,
                                            GradientOptions options, std::source_location site) {
   return tape_->gradient(target, sources, options, site);
 }

@@ -6,8 +6,8 @@
 // taken before any buffer is reused, named by why_alive, and released as soon as the backward step
 // that reads it has run (at the end of the tape when it is persistent).
 //
-// A gradient is made of public operations, so an outer tape that is recording sees it like any other
-// computation: gradients of gradients need nothing more.
+// A gradient is made of public operations, so an outer tape that is recording sees it like any
+// other computation: gradients of gradients need nothing more.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ class Tape final : public ops::Recorder {
 
   // Marks the nodes that lie between a source and anything later.
   std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
-  void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
-                 const IdSet& sources, std::source_location site);
+  void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
+                 std::source_location site);
   void stop() noexcept;
 
   TapeOptions options_;

@@ -81,11 +81,16 @@ bool Scalar::fits(DType dtype) const {
   const double value = to_double();
   if (!is_integer_ && (!std::isfinite(value) || value != std::trunc(value))) return false;
   switch (dtype) {
-    case DType::int32: return in_range<std::int32_t>(value);
-    case DType::int64: return is_integer_ || (value >= -0x1p63 && value < 0x1p63);
-    case DType::uint8: return in_range<std::uint8_t>(value);
-    case DType::int8: return in_range<std::int8_t>(value);
-    default: return value == 0 || value == 1;
+    case DType::int32:
+      return in_range<std::int32_t>(value);
+    case DType::int64:
+      return is_integer_ || (value >= -0x1p63 && value < 0x1p63);
+    case DType::uint8:
+      return in_range<std::uint8_t>(value);
+    case DType::int8:
+      return in_range<std::int8_t>(value);
+    default:
+      return value == 0 || value == 1;
   }
 }
 

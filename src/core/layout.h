@@ -14,7 +14,7 @@ struct Layout {
   Strides strides;          // in elements
   std::int64_t offset = 0;  // of element 0, in elements
   DType dtype = DType::float32;
-  bool contiguous = true;   // row-major without gaps, whatever the offset
+  bool contiguous = true;  // row-major without gaps, whatever the offset
 
   std::size_t nbytes() const { return static_cast<std::size_t>(shape.numel()) * size_of(dtype); }
 };

@@ -1,4 +1,5 @@
-// A growing list whose first N elements need no allocation. For lists of an op's inputs and outputs.
+// A growing list whose first N elements need no allocation. For lists of an op's inputs and
+// outputs.
 #pragma once
 
 #include <array>

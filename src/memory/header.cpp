@@ -152,7 +152,6 @@ LabelRef name_of(const Header& header) noexcept {
   return LabelRef(name);
 }
 
-
 std::uint64_t new_value_id() noexcept { return g_next_id.fetch_add(1, std::memory_order_relaxed); }
 
 std::uint64_t next_tensor_id() noexcept { return g_next_id.load(std::memory_order_relaxed); }

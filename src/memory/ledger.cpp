@@ -41,12 +41,18 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
 
 std::string_view name(Claim claim) {
   switch (claim) {
-    case Claim::other: return "other";
-    case Claim::saved_for_backward: return "saved for backward";
-    case Claim::gradient: return "gradient";
-    case Claim::layer_state: return "layer state";
-    case Claim::optimizer_state: return "optimizer state";
-    case Claim::parameter: return "parameter";
+    case Claim::other:
+      return "other";
+    case Claim::saved_for_backward:
+      return "saved for backward";
+    case Claim::gradient:
+      return "gradient";
+    case Claim::layer_state:
+      return "layer state";
+    case Claim::optimizer_state:
+      return "optimizer state";
+    case Claim::parameter:
+      return "parameter";
   }
   return "";
 }
@@ -181,12 +187,24 @@ MemoryInfo memory_of(SessionState* session) {
     }
     claimed += held.nbytes;
     switch (held.claim) {
-      case Claim::parameter: info.parameter_bytes += held.nbytes; break;
-      case Claim::gradient: info.gradient_bytes += held.nbytes; break;
-      case Claim::optimizer_state: info.optimizer_bytes += held.nbytes; break;
-      case Claim::layer_state: info.layer_state_bytes += held.nbytes; break;
-      case Claim::saved_for_backward: info.saved_bytes += held.nbytes; break;
-      case Claim::other: info.other_bytes += held.nbytes; break;
+      case Claim::parameter:
+        info.parameter_bytes += held.nbytes;
+        break;
+      case Claim::gradient:
+        info.gradient_bytes += held.nbytes;
+        break;
+      case Claim::optimizer_state:
+        info.optimizer_bytes += held.nbytes;
+        break;
+      case Claim::layer_state:
+        info.layer_state_bytes += held.nbytes;
+        break;
+      case Claim::saved_for_backward:
+        info.saved_bytes += held.nbytes;
+        break;
+      case Claim::other:
+        info.other_bytes += held.nbytes;
+        break;
     }
   }
   if (session != nullptr) {
@@ -318,7 +336,8 @@ std::vector<Story> LeakCheck::survivors() const {
     if (header.role != detail::Role::tensor || header.id < first_id_) return;
     Story story = detail::make_story(header);
     for (const Holder& holder : detail::holders_of(*header.storage)) {
-      if (holder.story.id != header.id || !holder.is_tensor) story.other_holders.push_back(holder.text);
+      if (holder.story.id != header.id || !holder.is_tensor)
+        story.other_holders.push_back(holder.text);
     }
     stories.push_back(std::move(story));
   });

@@ -111,7 +111,8 @@ Storage* Pool::pop(Class& list) noexcept {
 }
 
 Storage* Pool::allocate(std::size_t nbytes) {
-  if (should_fail()) [[unlikely]] return nullptr;
+  if (should_fail()) [[unlikely]]
+    return nullptr;
   if (nbytes > std::size_t{1} << 46) return nullptr;
   const std::uint16_t index = size_class(nbytes);
   Class& list = classes_[index];
@@ -120,8 +121,7 @@ Storage* Pool::allocate(std::size_t nbytes) {
   list.lock.unlock();
   if (storage == nullptr) [[unlikely]] {
     const std::size_t bytes = class_bytes(index);
-    const auto usual =
-        static_cast<std::uint32_t>(std::clamp<std::size_t>(kOwnSpan / bytes, 1, 64));
+    const auto usual = static_cast<std::uint32_t>(std::clamp<std::size_t>(kOwnSpan / bytes, 1, 64));
     // A whole span, then with pooled memory given back, then a page's worth.
     const auto least = static_cast<std::uint32_t>(std::max<std::size_t>(kPage / bytes, 1));
     bool grown = grow(index, usual);

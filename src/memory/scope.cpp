@@ -48,7 +48,8 @@ void join_scope(Scope& scope, Header& header) noexcept {
 }
 
 void leave_scope(Header& header, Leaving leaving) noexcept {
-  // The scope may end meanwhile, or give the tensor to the one around it: look again under its lock.
+  // The scope may end meanwhile, or give the tensor to the one around it: look again under its
+  // lock.
   while (Scope* scope = header.scope.load(std::memory_order_acquire)) {
     const std::lock_guard guard(scope->lock);
     if (header.scope.load(std::memory_order_relaxed) != scope) continue;

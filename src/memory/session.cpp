@@ -33,15 +33,13 @@ Session::~Session() {
   if (state_ == nullptr) return;
   try {
     close();
-  } catch (const Error&) {  // running on another thread: it keeps what it needs
+  } catch (const Error&) {           // running on another thread: it keeps what it needs
   } catch (const std::bad_alloc&) {  // stories could not be told; the rest was done
   }
   state_->release();
 }
 
-std::string Session::name() const {
-  return state_ != nullptr ? state_->label->text : "default";
-}
+std::string Session::name() const { return state_ != nullptr ? state_->label->text : "default"; }
 
 MemoryInfo Session::memory() const { return detail::memory_of(state_); }
 

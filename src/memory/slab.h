@@ -85,8 +85,8 @@ class Slab {
     T objects[kChunkObjects];
   };
 
-  // Plain data, so that reaching it needs no guard; Retire, made on the first refill, empties it when
-  // the thread ends.
+  // Plain data, so that reaching it needs no guard; Retire, made on the first refill, empties it
+  // when the thread ends.
   struct Cache {
     T* head = nullptr;
     int count = 0;

@@ -59,8 +59,7 @@ std::string holders_row(const Story& story, std::string_view whose) {
   std::string text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
                                  story.handles == 1 ? whose : "");
   if (story.death) {
-    text += story.storage_freed ? "; storage returned to the pool"
-                                : "; others held its storage on";
+    text += story.storage_freed ? "; storage returned to the pool" : "; others held its storage on";
   }
   text = fmt::format("  {:<9} {}\n", "holders", text);
   for (const std::string& other : story.other_holders) {
@@ -118,7 +117,8 @@ Story make_story(const Header& header) {
   story.dtype = header.layout.dtype;
   story.device = header.device;
   if (const LabelRef name = name_of(header)) story.name = name->text;
-  story.birth.op = header.birth.backward ? fmt::format("gradient of {}", header.birth.op) : header.birth.op;
+  story.birth.op =
+      header.birth.backward ? fmt::format("gradient of {}", header.birth.op) : header.birth.op;
   story.birth.site = header.birth.site;
   story.birth.thread = header.birth.thread;
   if (const Label* scope = header.birth.scope) {
@@ -135,10 +135,10 @@ Story make_story(const Header& header) {
   }
   Death death{header.death.cause, header.death.site, ""};
   if (const Label* by = header.death.by.get()) {
-    const char* verb = death.cause == Cause::scope_exit  ? "ended"
-                       : death.cause == Cause::donated   ? "took it"
-                       : by->kind == "session"           ? "closed"
-                                                         : "disposed";
+    const char* verb = death.cause == Cause::scope_exit ? "ended"
+                       : death.cause == Cause::donated  ? "took it"
+                       : by->kind == "session"          ? "closed"
+                                                        : "disposed";
     death.by = fmt::format("{} {}", label_text(*by), verb);
   }
   story.death = std::move(death);
@@ -156,8 +156,10 @@ std::string remedy(const Story& story) {
       return fmt::format("use {} before it is disposed, or dispose it later.", name);
     case Cause::owner_disposed:
       return fmt::format("use {} before its owner is disposed, or transfer it first.", name);
-    case Cause::donated: return "do not use a tensor after giving it away; clone it before donating.";
-    case Cause::last_handle: break;
+    case Cause::donated:
+      return "do not use a tensor after giving it away; clone it before donating.";
+    case Cause::last_handle:
+      break;
   }
   return fmt::format("keep a handle to {}.", name);
 }
@@ -175,8 +177,7 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
   Story story = story_for(header, use);
   const std::string home = session_name(header.session.load(std::memory_order_relaxed));
   const std::string here = session_name(current);
-  const std::string which =
-      use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
+  const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
   const std::string problem =
       fmt::format("{}: {} belongs to {} and was used in {}", use.op, which, home, here);
   std::string text =
@@ -189,11 +190,16 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
 
 std::string_view name(Cause cause) {
   switch (cause) {
-    case Cause::last_handle: return "last_handle";
-    case Cause::disposed: return "disposed";
-    case Cause::scope_exit: return "scope_exit";
-    case Cause::owner_disposed: return "owner_disposed";
-    case Cause::donated: return "donated";
+    case Cause::last_handle:
+      return "last_handle";
+    case Cause::disposed:
+      return "disposed";
+    case Cause::scope_exit:
+      return "scope_exit";
+    case Cause::owner_disposed:
+      return "owner_disposed";
+    case Cause::donated:
+      return "donated";
   }
   return "";
 }

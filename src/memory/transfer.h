@@ -1,4 +1,5 @@
-// Moving bytes: what each device installs for host reads and writes. The runtime's init fills these.
+// Moving bytes: what each device installs for host reads and writes. The runtime's init fills
+// these.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ constexpr std::size_t kInlineInputs = 3;
 class PinnedInputs {
  public:
   PinnedInputs(const Context& context, const OpDef& op, std::span<Tensor> in,
-          std::source_location site)
+               std::source_location site)
       : headers_(in.size()), layouts_(in.size()) {
     try {
       for (; pinned_ < in.size(); ++pinned_) pin(context, op, in, site);
@@ -188,7 +188,8 @@ StorageRef view_storage(const Context& context, const OpDef& op, Header& in, Att
   const KernelView from = view_of(in);
   const Strides strides = contiguous_strides(in.layout.shape);
   const KernelView to{copy->data, &in.layout.shape, &strides, in.layout.dtype};
-  kernel_for(kCopy, in.device, in.layout.dtype).run({.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
+  kernel_for(kCopy, in.device, in.layout.dtype)
+      .run({.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
   return copy;
 }
 
@@ -221,7 +222,8 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   }
   // Inputs are given up only once nothing but the results themselves is left to allocate.
   for (std::size_t i = layouts.size(); i-- > 1;) {
-    storages[i] = StorageRef(detail::allocate_storage(device, layouts[i].nbytes(), context.session));
+    storages[i] =
+        StorageRef(detail::allocate_storage(device, layouts[i].nbytes(), context.session));
   }
   storages[0] = result_storage(context, op, in, layouts[0], device);
   for (std::size_t i = 0; i < layouts.size(); ++i) to[i].data = storages[i]->data;

@@ -12,7 +12,8 @@
 
 namespace tenure::ops {
 
-// Runs `op` over `in` (whose handles may be the last, and are the caller's to drop) and fills `out`.
+// Runs `op` over `in` (whose handles may be the last, and are the caller's to drop) and fills
+// `out`.
 void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
                 std::span<Tensor> out);
 

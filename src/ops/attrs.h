@@ -28,11 +28,11 @@ void visit_named(V&& field, std::string_view names, const Fields&... values) {
   (field(next(), values), ...);
 }
 
-#define TENURE_ATTRS(Name, ...)                                      \
-  bool operator==(const Name&) const = default;                      \
-  template <class V>                                                 \
-  void visit(V&& field) const {                                      \
-    visit_named(std::forward<V>(field), #__VA_ARGS__, __VA_ARGS__);  \
+#define TENURE_ATTRS(Name, ...)                                     \
+  bool operator==(const Name&) const = default;                     \
+  template <class V>                                                \
+  void visit(V&& field) const {                                     \
+    visit_named(std::forward<V>(field), #__VA_ARGS__, __VA_ARGS__); \
   }
 
 struct FillAttrs {
@@ -156,9 +156,8 @@ const AttrsType* attrs_type() {
   static constexpr AttrsType type{
       .copy = [](const void* value) -> void* { return new A(*static_cast<const A*>(value)); },
       .destroy = [](void* value) noexcept { delete static_cast<A*>(value); },
-      .equal = [](const void* a, const void* b) {
-        return *static_cast<const A*>(a) == *static_cast<const A*>(b);
-      },
+      .equal = [](const void* a,
+                  const void* b) { return *static_cast<const A*>(a) == *static_cast<const A*>(b); },
       .print = [](const void* value) { return print_attrs(*static_cast<const A*>(value)); },
   };
   return &type;

@@ -13,45 +13,45 @@ namespace {
 
 constexpr const char* kConstant = "it has no inputs";
 
-constinit const OpDef kFill{
-    .name = "fill",
-    .infer = [](Infer& infer) {
-      const auto& attrs = infer.attrs.as<FillAttrs>();
-      infer.result(attrs.shape, attrs.dtype);
-    },
-    .inputs = 0,
-    .dispatch_on = OpDef::kOutput0,
-    .no_gradient = kConstant};
+constinit const OpDef kFill{.name = "fill",
+                            .infer =
+                                [](Infer& infer) {
+                                  const auto& attrs = infer.attrs.as<FillAttrs>();
+                                  infer.result(attrs.shape, attrs.dtype);
+                                },
+                            .inputs = 0,
+                            .dispatch_on = OpDef::kOutput0,
+                            .no_gradient = kConstant};
 
-constinit const OpDef kArange{
-    .name = "arange",
-    .infer = [](Infer& infer) {
-      const auto& attrs = infer.attrs.as<RangeAttrs>();
-      infer.result(Shape{attrs.count}, attrs.dtype);
-    },
-    .inputs = 0,
-    .dispatch_on = OpDef::kOutput0,
-    .no_gradient = kConstant};
+constinit const OpDef kArange{.name = "arange",
+                              .infer =
+                                  [](Infer& infer) {
+                                    const auto& attrs = infer.attrs.as<RangeAttrs>();
+                                    infer.result(Shape{attrs.count}, attrs.dtype);
+                                  },
+                              .inputs = 0,
+                              .dispatch_on = OpDef::kOutput0,
+                              .no_gradient = kConstant};
 
-constinit const OpDef kLinspace{
-    .name = "linspace",
-    .infer = [](Infer& infer) {
-      const auto& attrs = infer.attrs.as<LinspaceAttrs>();
-      infer.result(Shape{attrs.count}, attrs.dtype);
-    },
-    .inputs = 0,
-    .dispatch_on = OpDef::kOutput0,
-    .no_gradient = kConstant};
+constinit const OpDef kLinspace{.name = "linspace",
+                                .infer =
+                                    [](Infer& infer) {
+                                      const auto& attrs = infer.attrs.as<LinspaceAttrs>();
+                                      infer.result(Shape{attrs.count}, attrs.dtype);
+                                    },
+                                .inputs = 0,
+                                .dispatch_on = OpDef::kOutput0,
+                                .no_gradient = kConstant};
 
-constinit const OpDef kEye{
-    .name = "eye",
-    .infer = [](Infer& infer) {
-      const auto& attrs = infer.attrs.as<EyeAttrs>();
-      infer.result(Shape{attrs.rows, attrs.columns}, attrs.dtype);
-    },
-    .inputs = 0,
-    .dispatch_on = OpDef::kOutput0,
-    .no_gradient = kConstant};
+constinit const OpDef kEye{.name = "eye",
+                           .infer =
+                               [](Infer& infer) {
+                                 const auto& attrs = infer.attrs.as<EyeAttrs>();
+                                 infer.result(Shape{attrs.rows, attrs.columns}, attrs.dtype);
+                               },
+                           .inputs = 0,
+                           .dispatch_on = OpDef::kOutput0,
+                           .no_gradient = kConstant};
 
 Tensor create(const OpDef& op, AttrsRef attrs, std::source_location site) {
   Tensor out;
@@ -108,8 +108,8 @@ Tensor ones_like(const Tensor& like, std::source_location site) {
 Tensor arange(Scalar stop, std::source_location site) { return arange(0, stop, 1, site); }
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, std::source_location site) {
-  const DType dtype = promote(promote(start.natural_dtype(), stop.natural_dtype()),
-                              step.natural_dtype());
+  const DType dtype =
+      promote(promote(start.natural_dtype(), stop.natural_dtype()), step.natural_dtype());
   return arange(start, stop, step, dtype, site);
 }
 
@@ -119,7 +119,8 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, std::source_l
     raise<ValueError>("arange: no range from {} to {} by {}", start, stop, step);
   }
   const double count = std::ceil(span / step.to_double());
-  if (count > 0x1p62) raise<ValueError>("arange: too many values: {} to {} by {}", start, stop, step);
+  if (count > 0x1p62)
+    raise<ValueError>("arange: too many values: {} to {} by {}", start, stop, step);
   const RangeAttrs attrs{start, step, count > 0 ? static_cast<std::int64_t>(count) : 0, dtype};
   return create(kArange, ref(attrs), site);
 }

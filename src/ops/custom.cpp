@@ -42,8 +42,8 @@ constinit const OpDef kCustom{
       for (std::size_t i = 0; i < wanted; ++i) {
         const Shape& shape = g.x_shape(static_cast<int>(i) + 1);
         if (given[i].defined() && given[i].shape() != shape) {
-          raise<ShapeError>("custom_gradient: gradient {} is {}, its input {}", i,
-                            given[i].shape(), shape);
+          raise<ShapeError>("custom_gradient: gradient {} is {}, its input {}", i, given[i].shape(),
+                            shape);
         }
       }
       given.insert(given.begin(), Tensor());

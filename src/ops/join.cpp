@@ -21,8 +21,9 @@ constinit const OpDef kConcat{
             Shape other = infer.shape(i);
             if (other.rank() == shape.rank()) other[axis] = shape[axis];
             if (other != shape) {
-              raise<ShapeError>("concat: input {} is {}, input 0 is {}: they must agree but on axis {}",
-                                i, infer.shape(i), infer.shape(0), axis);
+              raise<ShapeError>(
+                  "concat: input {} is {}, input 0 is {}: they must agree but on axis {}", i,
+                  infer.shape(i), infer.shape(0), axis);
             }
             shape[axis] += infer.shape(i)[axis];
           }

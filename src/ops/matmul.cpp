@@ -9,7 +9,9 @@ namespace tenure {
 namespace ops {
 namespace {
 
-Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank()) - 2)); }
+Shape batch_of(const Shape& shape) {
+  return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank()) - 2));
+}
 
 void infer_matmul(Infer& infer) {
   const Shape& a = infer.shape(0);
@@ -47,19 +49,20 @@ Tensor gradient_of_b(GradContext& g, bool ta, bool tb) {
             : matmul(g.x(0), g.dy(), {.transpose_a = !ta, .transpose_b = false});
 }
 
-constinit const OpDef kMatmul{
-    .name = "matmul",
-    .infer = infer_matmul,
-    .inputs = 2,
-    .accepts = Accepts::matrix,
-    .grad_keeps = {kInput1, kInput0},
-    .grad = [](GradContext& g) -> Grads {
-      const auto [ta, tb] = g.attrs_as<MatmulAttrs>();
-      Tensor da, db;
-      if (g.needs(0)) da = unbroadcast(gradient_of_a(g, ta, tb), g.x_shape(0));
-      if (g.needs(1)) db = unbroadcast(gradient_of_b(g, ta, tb), g.x_shape(1));
-      return {std::move(da), std::move(db)};
-    }};
+constinit const OpDef kMatmul{.name = "matmul",
+                              .infer = infer_matmul,
+                              .inputs = 2,
+                              .accepts = Accepts::matrix,
+                              .grad_keeps = {kInput1, kInput0},
+                              .grad = [](GradContext& g) -> Grads {
+                                const auto [ta, tb] = g.attrs_as<MatmulAttrs>();
+                                Tensor da, db;
+                                if (g.needs(0))
+                                  da = unbroadcast(gradient_of_a(g, ta, tb), g.x_shape(0));
+                                if (g.needs(1))
+                                  db = unbroadcast(gradient_of_b(g, ta, tb), g.x_shape(1));
+                                return {std::move(da), std::move(db)};
+                              }};
 
 }  // namespace
 

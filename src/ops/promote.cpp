@@ -21,15 +21,33 @@ void store(std::byte* to, T value) {
 
 std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
   switch (dtype) {
-    case DType::float32: store(to, static_cast<float>(value.to_double())); break;
-    case DType::float64: store(to, value.to_double()); break;
-    case DType::int32: store(to, static_cast<std::int32_t>(value.to_int64())); break;
-    case DType::int64: store(to, value.to_int64()); break;
-    case DType::uint8: store(to, static_cast<std::uint8_t>(value.to_int64())); break;
-    case DType::int8: store(to, static_cast<std::int8_t>(value.to_int64())); break;
-    case DType::boolean: store(to, static_cast<std::uint8_t>(value.to_double() != 0)); break;
-    case DType::float16: store(to, Float16(static_cast<float>(value.to_double()))); break;
-    case DType::bfloat16: store(to, BFloat16(static_cast<float>(value.to_double()))); break;
+    case DType::float32:
+      store(to, static_cast<float>(value.to_double()));
+      break;
+    case DType::float64:
+      store(to, value.to_double());
+      break;
+    case DType::int32:
+      store(to, static_cast<std::int32_t>(value.to_int64()));
+      break;
+    case DType::int64:
+      store(to, value.to_int64());
+      break;
+    case DType::uint8:
+      store(to, static_cast<std::uint8_t>(value.to_int64()));
+      break;
+    case DType::int8:
+      store(to, static_cast<std::int8_t>(value.to_int64()));
+      break;
+    case DType::boolean:
+      store(to, static_cast<std::uint8_t>(value.to_double() != 0));
+      break;
+    case DType::float16:
+      store(to, Float16(static_cast<float>(value.to_double())));
+      break;
+    case DType::bfloat16:
+      store(to, BFloat16(static_cast<float>(value.to_double())));
+      break;
   }
   return size_of(dtype);
 }
@@ -42,8 +60,7 @@ Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::sour
                       dtype);
   }
   detail::Context& context = detail::context();
-  detail::StorageRef storage(
-      detail::allocate_storage(Device{}, size_of(dtype), context.session));
+  detail::StorageRef storage(detail::allocate_storage(Device{}, size_of(dtype), context.session));
   alignas(8) std::byte bytes[8];
   const std::size_t size = store_scalar(bytes, value, dtype);
   detail::device_transfer(storage->device.type).from_host(*storage.get(), bytes, size);
@@ -72,7 +89,8 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i]->scalar()) continue;
-    const DType own = detail::checked(args[i]->tensor(), op, first + static_cast<int>(i)).layout.dtype;
+    const DType own =
+        detail::checked(args[i]->tensor(), op, first + static_cast<int>(i)).layout.dtype;
     dtype = dtype && *dtype != own ? promote(*dtype, own) : own;
   }
   if (!dtype) {  // numbers only
@@ -87,8 +105,8 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
     if (args[i]->scalar()) {
       out[i] = scalar_tensor(op, *args[i]->scalar(), *dtype, site);
     } else {
-      out[i] = operand_as(op, first + static_cast<int>(i), std::move(*args[i]).tensor(), *dtype,
-                          site);
+      out[i] =
+          operand_as(op, first + static_cast<int>(i), std::move(*args[i]).tensor(), *dtype, site);
     }
   }
 }
@@ -111,8 +129,8 @@ Tensor as_number(const char* op, Arg&& x, bool widen) {
   const std::source_location site = x.site();
   Tensor tensor = as_tensor(op, std::move(x));
   const DType dtype = tensor.dtype();
-  const bool small = dtype == DType::boolean ||
-                     (widen && (dtype == DType::uint8 || dtype == DType::int8));
+  const bool small =
+      dtype == DType::boolean || (widen && (dtype == DType::uint8 || dtype == DType::int8));
   return small ? operand_as(op, 0, std::move(tensor), DType::int32, site) : tensor;
 }
 

@@ -45,15 +45,14 @@ constinit const OpDef kRandint{.name = "random_randint",
                                .dispatch_on = OpDef::kOutput0,
                                .no_gradient = kConstant};
 
-constinit const OpDef kShuffle{
-    .name = "shuffle",
-    .infer = same_shape,
-    .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads {
-      ShuffleAttrs back = g.attrs_as<ShuffleAttrs>();
-      back.inverse = !back.inverse;
-      return apply(kShuffle, g.dy(), ref(back));
-    }};
+constinit const OpDef kShuffle{.name = "shuffle",
+                               .infer = same_shape,
+                               .grad_keeps = kNothing,
+                               .grad = [](GradContext& g) -> Grads {
+                                 ShuffleAttrs back = g.attrs_as<ShuffleAttrs>();
+                                 back.inverse = !back.inverse;
+                                 return apply(kShuffle, g.dy(), ref(back));
+                               }};
 
 // Every op moves the generator on by its element count, so no two ever share a counter.
 std::uint64_t take_counters(std::int64_t count) {
@@ -94,34 +93,29 @@ Tensor normal(const Shape& shape, NormalOptions options, std::source_location si
   if (!(options.deviation >= 0)) {
     raise<ValueError>("normal: a deviation below zero: {}", options.deviation);
   }
-  return draw(kNormal, "normal",
-              {shape, options.dtype, options.mean, options.deviation}, site);
+  return draw(kNormal, "normal", {shape, options.dtype, options.mean, options.deviation}, site);
 }
 
 Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_location site) {
   if (!(options.deviation >= 0)) {
     raise<ValueError>("truncated_normal: a deviation below zero: {}", options.deviation);
   }
-  return draw(
-      kTruncatedNormal, "truncated_normal",
-      {shape, options.dtype, options.mean, options.deviation},
-      site);
+  return draw(kTruncatedNormal, "truncated_normal",
+              {shape, options.dtype, options.mean, options.deviation}, site);
 }
 
 Tensor uniform(const Shape& shape, UniformOptions options, std::source_location site) {
   if (!(options.low <= options.high)) {
     raise<ValueError>("uniform: low {} is not below high {}", options.low, options.high);
   }
-  return draw(kUniform, "uniform",
-              {shape, options.dtype, options.low, options.high}, site);
+  return draw(kUniform, "uniform", {shape, options.dtype, options.low, options.high}, site);
 }
 
 Tensor bernoulli(const Shape& shape, double probability, DType dtype, std::source_location site) {
   if (!(probability >= 0 && probability <= 1)) {
     raise<ValueError>("bernoulli: {} is no probability", probability);
   }
-  return draw(kBernoulli, "bernoulli", {shape, dtype, probability},
-              site);
+  return draw(kBernoulli, "bernoulli", {shape, dtype, probability}, site);
 }
 
 Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype,
@@ -130,9 +124,7 @@ Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dt
   if (!Scalar(low).fits(dtype) || !Scalar(high - 1).fits(dtype)) {
     raise<DtypeError>("randint: [{}, {}) does not fit {}", low, high, dtype);
   }
-  return draw(kRandint, "randint",
-              {shape, dtype, low, high},
-              site);
+  return draw(kRandint, "randint", {shape, dtype, low, high}, site);
 }
 
 Tensor shuffle(Arg x) {

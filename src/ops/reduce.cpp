@@ -39,22 +39,20 @@ Tensor with_kept_axes(GradContext& g, Tensor reduced) {
   return reshape(std::move(reduced), reduced_shape(g.x_shape(), kept));
 }
 
-constinit const OpDef kSum{.name = "sum",
-                           .infer = reduce,
-                           .grad_keeps = kNothing,
-                           .grad = [](GradContext& g) -> Grads {
-                             return broadcast_to(with_kept_axes(g, g.dy()), g.x_shape());
-                           }};
+constinit const OpDef kSum{
+    .name = "sum", .infer = reduce, .grad_keeps = kNothing, .grad = [](GradContext& g) -> Grads {
+      return broadcast_to(with_kept_axes(g, g.dy()), g.x_shape());
+    }};
 
 // Every element equal to the maximum gets the whole gradient, as in TensorFlow.js.
-constinit const OpDef kMax{
-    .name = "max",
-    .infer = reduce,
-    .grad_keeps = kInput | kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      const Tensor largest = with_kept_axes(g, g.y());
-      return cast(equal(g.x(), largest), g.x_dtype()) * with_kept_axes(g, g.dy());
-    }};
+constinit const OpDef kMax{.name = "max",
+                           .infer = reduce,
+                           .grad_keeps = kInput | kOutput,
+                           .grad = [](GradContext& g) -> Grads {
+                             const Tensor largest = with_kept_axes(g, g.y());
+                             return cast(equal(g.x(), largest), g.x_dtype()) *
+                                    with_kept_axes(g, g.dy());
+                           }};
 
 constinit const OpDef kArgMax{
     .name = "arg_max",

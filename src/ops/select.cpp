@@ -1,8 +1,8 @@
 // Choosing between two inputs element by element.
+#include "core/raise.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
-#include "core/raise.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/math.h"

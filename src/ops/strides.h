@@ -30,10 +30,14 @@ inline bool is_matrix(const Layout& in) {
 inline bool accepts(Accepts what, const Layout& in, const Shape& out) {
   if (in.contiguous) return true;
   switch (what) {
-    case Accepts::contiguous: return false;
-    case Accepts::elementwise: return has_unit_runs(in, out);
-    case Accepts::matrix: return is_matrix(in);
-    case Accepts::any: break;
+    case Accepts::contiguous:
+      return false;
+    case Accepts::elementwise:
+      return has_unit_runs(in, out);
+    case Accepts::matrix:
+      return is_matrix(in);
+    case Accepts::any:
+      break;
   }
   return true;
 }

@@ -37,21 +37,19 @@ constinit const OpDef kLog{.name = "log",
                            .grad_keeps = kInput,
                            .grad = [](GradContext& g) -> Grads { return g.dy() / g.x(); }};
 
-constinit const OpDef kSqrt{
-    .name = "sqrt",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
+constinit const OpDef kSqrt{.name = "sqrt",
+                            .infer = same_shape,
+                            .accepts = Accepts::elementwise,
+                            .may_overwrite = input(0),
+                            .grad_keeps = kOutput,
+                            .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
 
-constinit const OpDef kSquare{
-    .name = "square",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * (g.x() * 2); }};
+constinit const OpDef kSquare{.name = "square",
+                              .infer = same_shape,
+                              .accepts = Accepts::elementwise,
+                              .may_overwrite = input(0),
+                              .grad_keeps = kInput,
+                              .grad = [](GradContext& g) -> Grads { return g.dy() * (g.x() * 2); }};
 
 constinit const OpDef kRelu{
     .name = "relu",
@@ -61,40 +59,38 @@ constinit const OpDef kRelu{
     .grad_keeps = kOutput,
     .grad = [](GradContext& g) -> Grads { return g.dy() * mask(greater(g.y(), 0), g.x_dtype()); }};
 
-constinit const OpDef kRelu6{
-    .name = "relu6",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      return g.dy() * mask(greater(g.y(), 0), g.x_dtype()) * mask(less(g.y(), 6), g.x_dtype());
-    }};
+constinit const OpDef kRelu6{.name = "relu6",
+                             .infer = same_shape,
+                             .accepts = Accepts::elementwise,
+                             .may_overwrite = input(0),
+                             .grad_keeps = kOutput,
+                             .grad = [](GradContext& g) -> Grads {
+                               return g.dy() * mask(greater(g.y(), 0), g.x_dtype()) *
+                                      mask(less(g.y(), 6), g.x_dtype());
+                             }};
 
 // Below zero y = exp(x) - 1, so dy/dx = y + 1.
-constinit const OpDef kElu{
-    .name = "elu",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      return where(greater_equal(g.y(), 0), g.dy(), g.dy() * (g.y() + 1));
-    }};
+constinit const OpDef kElu{.name = "elu",
+                           .infer = same_shape,
+                           .accepts = Accepts::elementwise,
+                           .may_overwrite = input(0),
+                           .grad_keeps = kOutput,
+                           .grad = [](GradContext& g) -> Grads {
+                             return where(greater_equal(g.y(), 0), g.dy(), g.dy() * (g.y() + 1));
+                           }};
 
 // scale * x above zero, scale_alpha * (exp(x) - 1) below.
 constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473768;
-constinit const OpDef kSelu{
-    .name = "selu",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      return where(greater_equal(g.y(), 0), g.dy() * kSeluScale,
-                   g.dy() * (g.y() + kSeluScaleAlpha));
-    }};
+constinit const OpDef kSelu{.name = "selu",
+                            .infer = same_shape,
+                            .accepts = Accepts::elementwise,
+                            .may_overwrite = input(0),
+                            .grad_keeps = kOutput,
+                            .grad = [](GradContext& g) -> Grads {
+                              return where(greater_equal(g.y(), 0), g.dy() * kSeluScale,
+                                           g.dy() * (g.y() + kSeluScaleAlpha));
+                            }};
 
 constinit const OpDef kTanh{
     .name = "tanh",
@@ -104,21 +100,19 @@ constinit const OpDef kTanh{
     .grad_keeps = kOutput,
     .grad = [](GradContext& g) -> Grads { return g.dy() * (1 - square(g.y())); }};
 
-constinit const OpDef kSigmoid{
-    .name = "sigmoid",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      const Tensor y = g.y();
-      return g.dy() * (y * (1 - y));
-    }};
+constinit const OpDef kSigmoid{.name = "sigmoid",
+                               .infer = same_shape,
+                               .accepts = Accepts::elementwise,
+                               .may_overwrite = input(0),
+                               .grad_keeps = kOutput,
+                               .grad = [](GradContext& g) -> Grads {
+                                 const Tensor y = g.y();
+                                 return g.dy() * (y * (1 - y));
+                               }};
 
 constinit const OpDef kCast{
     .name = "cast",
-    .infer =
-        [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
+    .infer = [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return cast(g.dy(), g.x_dtype()); }};
@@ -136,7 +130,7 @@ Tensor on_numbers(const OpDef& op, Arg&& x) {
 }  // namespace
 
 std::span<const OpDef* const> unary_ops() {
-  static constexpr const OpDef* ops[] = {&kNeg,  &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
+  static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
                                          &kRelu6, &kElu, &kSelu, &kTanh, &kSigmoid, &kCast};
   return ops;
 }

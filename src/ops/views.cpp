@@ -62,8 +62,7 @@ bool reshape_strides(const Layout& from, const Shape& to, Strides& strides) {
 
 constinit const OpDef kReshape{
     .name = "reshape",
-    .infer =
-        [](Infer& infer) { infer.result(infer.attrs.as<ShapeAttrs>().shape, infer.dtype(0)); },
+    .infer = [](Infer& infer) { infer.result(infer.attrs.as<ShapeAttrs>().shape, infer.dtype(0)); },
     .view =
         [](const Layout& in, AttrsRef, Layout& out) {
           out.offset = in.offset;
@@ -79,31 +78,32 @@ constinit const OpDef kReshape{
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return reshape(g.dy(), g.x_shape()); }};
 
-constinit const OpDef kTranspose{
-    .name = "transpose",
-    .infer =
-        [](Infer& infer) {
-          const Axes& axes = infer.attrs.as<PermuteAttrs>().axes;
-          Shape shape = infer.shape(0);
-          for (int i = 0; i < axes.rank(); ++i) shape[i] = infer.shape(0)[static_cast<int>(axes[i])];
-          infer.result(std::move(shape), infer.dtype(0));
-        },
-    .view =
-        [](const Layout& in, AttrsRef attrs, Layout& out) {
-          const Axes& axes = attrs.as<PermuteAttrs>().axes;
-          out.offset = in.offset;
-          for (int i = 0; i < axes.rank(); ++i) {
-            out.strides[i] = in.strides[static_cast<int>(axes[i])];
-          }
-          return true;
-        },
-    .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads {
-      const Axes& axes = g.attrs_as<PermuteAttrs>().axes;
-      Axes inverse = axes;
-      for (int i = 0; i < axes.rank(); ++i) inverse[static_cast<int>(axes[i])] = i;
-      return transpose(g.dy(), inverse);
-    }};
+constinit const OpDef kTranspose{.name = "transpose",
+                                 .infer =
+                                     [](Infer& infer) {
+                                       const Axes& axes = infer.attrs.as<PermuteAttrs>().axes;
+                                       Shape shape = infer.shape(0);
+                                       for (int i = 0; i < axes.rank(); ++i)
+                                         shape[i] = infer.shape(0)[static_cast<int>(axes[i])];
+                                       infer.result(std::move(shape), infer.dtype(0));
+                                     },
+                                 .view =
+                                     [](const Layout& in, AttrsRef attrs, Layout& out) {
+                                       const Axes& axes = attrs.as<PermuteAttrs>().axes;
+                                       out.offset = in.offset;
+                                       for (int i = 0; i < axes.rank(); ++i) {
+                                         out.strides[i] = in.strides[static_cast<int>(axes[i])];
+                                       }
+                                       return true;
+                                     },
+                                 .grad_keeps = kNothing,
+                                 .grad = [](GradContext& g) -> Grads {
+                                   const Axes& axes = g.attrs_as<PermuteAttrs>().axes;
+                                   Axes inverse = axes;
+                                   for (int i = 0; i < axes.rank(); ++i)
+                                     inverse[static_cast<int>(axes[i])] = i;
+                                   return transpose(g.dy(), inverse);
+                                 }};
 
 extern constinit const OpDef kUnslice;
 
@@ -287,7 +287,8 @@ Tensor transpose(Arg x) {
 Tensor transpose(Arg x, const Axes& axes) {
   const std::source_location site = x.site();
   Tensor tensor = as_tensor("transpose", std::move(x));
-  if (axes.rank() != tensor.rank() || normal_axes("transpose", axes, tensor.shape()).rank() != tensor.rank()) {
+  if (axes.rank() != tensor.rank() ||
+      normal_axes("transpose", axes, tensor.shape()).rank() != tensor.rank()) {
     raise<ShapeError>("transpose: {} does not order the axes of {}", axes, tensor.shape());
   }
   PermuteAttrs attrs{axes};

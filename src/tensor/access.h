@@ -49,7 +49,8 @@ class Saved {
 [[noreturn]] void raise_empty(std::string_view op, int input);
 inline Header& checked(const Tensor& tensor, const char* op, int input = -1) {
   Header* header = Access::header(tensor);
-  if (header == nullptr) [[unlikely]] raise_empty(op, input);
+  if (header == nullptr) [[unlikely]]
+    raise_empty(op, input);
   return *header;
 }
 

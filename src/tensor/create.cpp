@@ -53,8 +53,8 @@ Tensor tensor_from(const void* data, std::size_t count, DType from, DType to, co
 
 }  // namespace detail
 
-Tensor from_buffer(const void* data, const Shape& shape, DType dtype,
-                   std::function<void()> deleter, std::source_location site) {
+Tensor from_buffer(const void* data, const Shape& shape, DType dtype, std::function<void()> deleter,
+                   std::source_location site) {
   if (!deleter) deleter = [] {};
   // From here on the deleter runs, whatever happens.
   struct Guard {

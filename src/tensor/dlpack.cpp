@@ -23,8 +23,8 @@ struct TypeRow {
 };
 // DLPack 0.6 has no code for bool; byte-sized unsigned integers stand for it elsewhere too.
 constexpr TypeRow kTypes[] = {
-    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},  {DType::int32, kDLInt, 32},
-    {DType::int64, kDLInt, 64},     {DType::uint8, kDLUInt, 8},      {DType::int8, kDLInt, 8},
+    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},   {DType::int32, kDLInt, 32},
+    {DType::int64, kDLInt, 64},     {DType::uint8, kDLUInt, 8},       {DType::int8, kDLInt, 8},
     {DType::float16, kDLFloat, 16}, {DType::bfloat16, kDLBfloat, 16}, {DType::boolean, kDLUInt, 8},
 };
 
@@ -93,8 +93,8 @@ Tensor from_dlpack(DLManagedTensor* managed, std::source_location site) {
   }
   detail::Context& context = detail::context();
   const auto bytes = static_cast<std::size_t>(extent(layout));
-  detail::StorageRef storage(detail::adopt_storage(Device{}, data, bytes, context.session,
-                                                   [held = std::move(owned)] {}));
+  detail::StorageRef storage(
+      detail::adopt_storage(Device{}, data, bytes, context.session, [held = std::move(owned)] {}));
   return Access::adopt(
       new_tensor(context, std::move(layout), std::move(storage), "from_dlpack", site));
 }

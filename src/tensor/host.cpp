@@ -19,8 +19,8 @@ namespace {
 
 void check_dtype(std::string_view op, const Header& header, DType wanted) {
   if (header.layout.dtype == wanted) return;
-  raise<DtypeError>("{}: {} elements read as {}: cast(x, DType::{}) first", op,
-                    header.layout.dtype, wanted, wanted);
+  raise<DtypeError>("{}: {} elements read as {}: cast(x, DType::{}) first", op, header.layout.dtype,
+                    wanted, wanted);
 }
 
 }  // namespace

@@ -52,15 +52,24 @@ std::string element_text(BFloat16 value, bool scientific) {
 template <class F>
 auto with_type(DType dtype, F&& fn) {
   switch (dtype) {
-    case DType::float32: return fn(float{});
-    case DType::float64: return fn(double{});
-    case DType::int32: return fn(std::int32_t{});
-    case DType::int64: return fn(std::int64_t{});
-    case DType::uint8: return fn(std::uint8_t{});
-    case DType::int8: return fn(std::int8_t{});
-    case DType::boolean: return fn(bool{});
-    case DType::float16: return fn(Float16{});
-    case DType::bfloat16: break;
+    case DType::float32:
+      return fn(float{});
+    case DType::float64:
+      return fn(double{});
+    case DType::int32:
+      return fn(std::int32_t{});
+    case DType::int64:
+      return fn(std::int64_t{});
+    case DType::uint8:
+      return fn(std::uint8_t{});
+    case DType::int8:
+      return fn(std::int8_t{});
+    case DType::boolean:
+      return fn(bool{});
+    case DType::float16:
+      return fn(Float16{});
+    case DType::bfloat16:
+      break;
   }
   return fn(BFloat16{});
 }
@@ -191,7 +200,8 @@ std::vector<std::string> item_texts(const detail::Header& header,
       largest = std::max(largest, std::abs(value));
       smallest = std::min(smallest, std::abs(value));
     }
-    scientific = largest >= T(1e8) || (largest > 0 && (smallest < T(1e-4) || largest / smallest > T(1000) * 1000));
+    scientific = largest >= T(1e8) ||
+                 (largest > 0 && (smallest < T(1e-4) || largest / smallest > T(1000) * 1000));
   }
   std::vector<std::string> texts;
   texts.reserve(values.size());
@@ -211,9 +221,8 @@ std::string to_string(const Tensor& tensor) {
   const bool summarise = layout.shape.numel() > kSummariseAbove;
   std::vector<std::int64_t> offsets;
   shown_offsets(layout, summarise, 0, layout.offset, offsets);
-  std::vector<std::string> items = with_type(layout.dtype, [&]<class T>(T) {
-    return item_texts<T>(*header, offsets);
-  });
+  std::vector<std::string> items =
+      with_type(layout.dtype, [&]<class T>(T) { return item_texts<T>(*header, offsets); });
   std::string text = "tensor(" + Printer(layout.shape, summarise, std::move(items)).text();
   if (summarise || layout.shape.numel() == 0) text += fmt::format(", shape={}", layout.shape);
   return text + fmt::format(", dtype={})", layout.dtype);

@@ -60,8 +60,8 @@ Tensor Variable::read(std::source_location site) const {
     }
     Layout layout = slot.layout;
     detail::retain(slot.storage);
-    value = Access::adopt(new_tensor(current, std::move(layout), StorageRef(slot.storage), "read",
-                                     site, state_->id));
+    value = Access::adopt(
+        new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, state_->id));
   }
   if (state_->trainable) detail::tell_tapes(value);
   return value;

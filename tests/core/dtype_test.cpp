@@ -22,8 +22,8 @@ TEST(DTypes, the_documented_promotion_table_is_the_real_one) {
     std::istringstream in(line);
     for (std::string cell; std::getline(in, cell, '|');) {
       const auto first = cell.find_first_not_of(' ');
-      parts.push_back(first == cell.npos ? ""
-                                         : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
+      parts.push_back(
+          first == cell.npos ? "" : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
     }
     return parts;
   };

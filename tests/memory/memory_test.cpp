@@ -67,7 +67,9 @@ TEST(Contract, L29_bytes_by_category_sum_to_live) {
 TEST(Contract, L29_peak_is_the_highest_live) {
   reset_peak();
   const std::size_t live = memory().live_bytes;
-  { const Tensor big = zeros({1 << 20}); }
+  {
+    const Tensor big = zeros({1 << 20});
+  }
   EXPECT_EQ(memory().peak_bytes, live + (4u << 20));
   EXPECT_EQ(memory().live_bytes, live);
   reset_peak();
@@ -107,7 +109,9 @@ TEST_F(Budget, L30_what_only_a_tape_holds_is_named_too) {
   GradientTape tape;
   const Tensor x = ones({10});
   tape.watch(x);
-  { const Tensor y = exp(broadcast_to(reshape(x, {10, 1}), {10, 1 << 17})); }
+  {
+    const Tensor y = exp(broadcast_to(reshape(x, {10, 1}), {10, 1 << 17}));
+  }
   set_memory_budget(memory().reserved_bytes);
   const std::string text = message_of<OutOfMemoryError>([] { zeros({1 << 22}); });
   EXPECT_HAS(text, "5 MiB  float32 [10, 131072]");
@@ -115,7 +119,9 @@ TEST_F(Budget, L30_what_only_a_tape_holds_is_named_too) {
 }
 
 TEST_F(Budget, L30_pooled_memory_is_returned_before_giving_up) {
-  { const Tensor freed = zeros({1 << 20}); }
+  {
+    const Tensor freed = zeros({1 << 20});
+  }
   const std::size_t reserved = memory().reserved_bytes;
   set_memory_budget(reserved + (1 << 20));
   const Tensor other_size = zeros({(1 << 20) + (1 << 18)});
@@ -126,8 +132,8 @@ TEST_F(Budget, L30_pooled_memory_is_returned_before_giving_up) {
 TEST_F(Budget, the_budget_bounds_reserved_memory_at_every_size) {
   std::vector<Tensor> held;
   set_memory_budget(memory().reserved_bytes + (256 << 10));
-  EXPECT_THROW(
-      for (int i = 1; i < 100000; ++i) held.push_back(zeros({i % 300 + 1})), OutOfMemoryError);
+  EXPECT_THROW(for (int i = 1; i < 100000; ++i) held.push_back(zeros({i % 300 + 1})),
+               OutOfMemoryError);
   EXPECT_LE(memory().reserved_bytes, memory_budget());
   EXPECT_GT(held.size(), 100u);
 }
@@ -203,7 +209,9 @@ TEST(Pool, size_classes_cover_every_size_with_bounded_waste) {
 }
 
 TEST(Pool, trim_gives_free_spans_back) {
-  { const Tensor x = zeros({1 << 20}); }
+  {
+    const Tensor x = zeros({1 << 20});
+  }
   const MemoryInfo before = memory();
   ASSERT_GE(before.pooled_bytes, 4u << 20);
   const std::size_t returned = trim_pool();

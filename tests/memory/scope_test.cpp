@@ -54,7 +54,8 @@ TEST(Contract, L9_tidy_spares_what_it_returns) {
   EXPECT_FALSE(none);
   auto map = tidy([] { return std::map<std::string, Tensor>{{"a", ones({1})}}; });
   EXPECT_EQ(map["a"].item<float>(), 1.f);
-  const auto nested = tidy([] { return std::vector{std::pair(ones({1}), std::optional(zeros({1})))}; });
+  const auto nested =
+      tidy([] { return std::vector{std::pair(ones({1}), std::optional(zeros({1})))}; });
   EXPECT_EQ(nested[0].second->item<float>(), 0.f);
   const Moments moments = tidy([] { return Moments{ones({1}), {zeros({1})}, 1}; });
   EXPECT_EQ(moments.mean.item<float>(), 1.f);
@@ -92,7 +93,9 @@ TEST(Contract, L9_a_tensor_from_outside_is_not_the_tidys) {
 TEST(Contract, L9_a_scope_holds_no_reference) {
   tidy([] {
     const std::size_t before = memory().tensors;
-    { const Tensor x = ones({2}); }
+    {
+      const Tensor x = ones({2});
+    }
     EXPECT_EQ(memory().tensors, before);
   });
 }

@@ -1,5 +1,5 @@
-#include "support/expect.h"
 #include "tenure/session.h"
+#include "support/expect.h"
 
 namespace tenure {
 namespace {
@@ -15,8 +15,7 @@ TEST(Contract, L36_tensors_belong_to_the_session_they_were_born_in) {
   const Tensor inside = a.run([] { return ones({2}) + 1.0; });
   EXPECT_EQ(a.memory().tensors, 1u);
   EXPECT_EQ(a.memory().live_bytes, 8u);
-  const std::string text =
-      message_of<InaccessibleTensorError>([&] { add(outside, inside); });
+  const std::string text = message_of<InaccessibleTensorError>([&] { add(outside, inside); });
   EXPECT_HAS(text, "input 1 belongs to session \"a\" and was used in the default session");
   EXPECT_HAS(text, "born      session_test.cpp:");
   EXPECT_HAS(text, "transfer it to the default session, or run the op in session \"a\".");
@@ -69,8 +68,7 @@ TEST(Contract, L36_closing_a_session_disposes_what_it_owns_and_reports_it) {
 TEST(Contract, L36_a_session_has_its_own_budget) {
   Session a({.name = "a", .budget = 4096});
   const Tensor x = a.run([] { return zeros({512}); });
-  const std::string text =
-      message_of<OutOfMemoryError>([&] { a.run([] { zeros({1024}); }); });
+  const std::string text = message_of<OutOfMemoryError>([&] { a.run([] { zeros({1024}); }); });
   EXPECT_HAS(text, "the budget of session \"a\" is 4096 bytes");
   EXPECT_EQ(zeros({1024}).numel(), 1024) << "the default session has none";
   transfer(x, Session::process());

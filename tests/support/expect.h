@@ -41,7 +41,7 @@ std::string message_of(F&& fn) {
   return {};
 }
 
-#define EXPECT_HAS(text, part)                                                     \
+#define EXPECT_HAS(text, part) \
   EXPECT_NE(std::string(text).find(part), std::string::npos) << "in: " << (text)
 
 }  // namespace tenure::testing

@@ -171,11 +171,13 @@ TEST(Indexing, along_the_first_axis_from_both_ends) {
 
 TEST(Views, errors_name_the_values) {
   const Tensor x = zeros({2, 3});
-  EXPECT_HAS(message_of<ShapeError>([&] { reshape(x, {4}); }), "reshape: 6 elements do not fill [4]");
+  EXPECT_HAS(message_of<ShapeError>([&] { reshape(x, {4}); }),
+             "reshape: 6 elements do not fill [4]");
   EXPECT_THROW(reshape(x, {-1, -1}), ShapeError);
   EXPECT_THROW(reshape(x, {-1, 4}), ShapeError);
   EXPECT_EQ(reshape(x, {-1, 2}).shape(), (Shape{3, 2}));
-  EXPECT_HAS(message_of<ShapeError>([&] { slice(x, {0, 2}, {2, 2}); }), "do not fit [2, 3] on axis 1");
+  EXPECT_HAS(message_of<ShapeError>([&] { slice(x, {0, 2}, {2, 2}); }),
+             "do not fit [2, 3] on axis 1");
   EXPECT_THROW(transpose(x, {0, 0}), ShapeError);
   EXPECT_THROW(transpose(x, {0}), ShapeError);
   EXPECT_THROW(broadcast_to(x, {3, 3}), ShapeError);
@@ -221,7 +223,8 @@ TEST(Printing, looks_like_numpys) {
   EXPECT_EQ(printed(tensor(std::vector<bool>{true, false})), "tensor([ true, false], dtype=bool)");
   EXPECT_EQ(printed(zeros({0, 3})), "tensor([], shape=[0, 3], dtype=float32)");
   EXPECT_EQ(printed(Tensor()), "tensor(empty handle)");
-  EXPECT_EQ(printed(tensor({NAN, INFINITY, -INFINITY})), "tensor([ nan,  inf, -inf], dtype=float32)");
+  EXPECT_EQ(printed(tensor({NAN, INFINITY, -INFINITY})),
+            "tensor([ nan,  inf, -inf], dtype=float32)");
   EXPECT_EQ(printed(tensor({1e-9f, 1.f})), "tensor([1.e-09, 1.e+00], dtype=float32)");
   EXPECT_EQ(printed(tensor({0.1f})), "tensor([0.1], dtype=float32)");
 }

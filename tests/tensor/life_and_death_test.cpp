@@ -79,7 +79,9 @@ TEST(Contract, L3_storage_returns_to_the_pool_with_its_last_holder) {
   clone = Tensor();
   EXPECT_EQ(memory().live_bytes, with_a);
   EXPECT_EQ(span[999], 0.f);
-  { const auto gone = std::move(span); }
+  {
+    const auto gone = std::move(span);
+  }
   EXPECT_EQ(memory().live_bytes, with_a - 4000);
 }
 
@@ -147,7 +149,8 @@ TEST(Contract, L6_dispose_twice_is_no_error_and_the_first_record_stays) {
 TEST(Contract, L6_an_empty_handle_can_be_disposed_and_nothing_else) {
   Tensor empty;
   empty.dispose();
-  EXPECT_HAS(message_of<ValueError>([&] { empty.shape(); }), "shape: the tensor is an empty handle");
+  EXPECT_HAS(message_of<ValueError>([&] { empty.shape(); }),
+             "shape: the tensor is an empty handle");
   EXPECT_HAS(message_of<ValueError>([&] { add(empty, 1.0); }), "add: input 0 is an empty handle");
   Tensor moved = tensor({1.f});
   const Tensor taken = std::move(moved);
@@ -301,9 +304,7 @@ TEST(Stories, a_composite_is_born_where_and_as_the_user_wrote_it) {
 TEST(Stories, operators_report_their_own_line) {
   const Tensor a = ones({2});
   const Tensor b = ones({2});
-  const Tensor c =
-      a +
-      b;
+  const Tensor c = a + b;
   EXPECT_EQ(c.story().birth.site.file_name(), std::string(here().file_name()));
   EXPECT_NEAR(c.story().birth.site.line(), here().line() - 3, 2);
 }
