@@ -44,9 +44,12 @@ struct BFloat16 {
 };
 
 TENURE_API std::string_view name(DType dtype);  // "float32"
-TENURE_API std::size_t size_of(DType dtype);    // bytes of one element
-TENURE_API bool is_floating(DType dtype);       // float16 and bfloat16 included
-TENURE_API bool is_integer(DType dtype);        // bool excluded
+constexpr std::size_t size_of(DType dtype) {    // bytes of one element
+  constexpr std::uint8_t sizes[kDTypeCount] = {4, 8, 4, 8, 1, 1, 1, 2, 2};
+  return sizes[static_cast<std::size_t>(dtype)];
+}
+TENURE_API bool is_floating(DType dtype);  // float16 and bfloat16 included
+TENURE_API bool is_integer(DType dtype);   // bool excluded
 TENURE_API std::ostream& operator<<(std::ostream& out, DType dtype);
 
 // The dtype of a result computed from two dtypes; docs/dtypes.md prints the table.

@@ -14,21 +14,20 @@ namespace {
 
 struct DTypeRow {
   std::string_view name;
-  std::size_t size;
   bool floating;
   bool integer;
 };
 
 constexpr std::array<DTypeRow, kDTypeCount> kRows{{
-    {"float32", 4, true, false},
-    {"float64", 8, true, false},
-    {"int32", 4, false, true},
-    {"int64", 8, false, true},
-    {"uint8", 1, false, true},
-    {"int8", 1, false, true},
-    {"bool", 1, false, false},
-    {"float16", 2, true, false},
-    {"bfloat16", 2, true, false},
+    {"float32", true, false},
+    {"float64", true, false},
+    {"int32", false, true},
+    {"int64", false, true},
+    {"uint8", false, true},
+    {"int8", false, true},
+    {"bool", false, false},
+    {"float16", true, false},
+    {"bfloat16", true, false},
 }};
 
 constexpr const DTypeRow& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
@@ -59,7 +58,6 @@ bool in_range(double value) {
 }  // namespace
 
 std::string_view name(DType dtype) { return row(dtype).name; }
-std::size_t size_of(DType dtype) { return row(dtype).size; }
 bool is_floating(DType dtype) { return row(dtype).floating; }
 bool is_integer(DType dtype) { return row(dtype).integer; }
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }

@@ -101,7 +101,7 @@ class Slab {
     }
   };
 
-  void refill(Cache& cache) {
+  [[gnu::noinline]] void refill(Cache& cache) {
     if (!cache.retired) {
       thread_local const Retire retire{*this, cache};
       (void)retire;
@@ -117,7 +117,7 @@ class Slab {
     }
   }
 
-  void spill(Cache& cache, int keep) noexcept {
+  [[gnu::noinline]] void spill(Cache& cache, int keep) noexcept {
     const std::lock_guard guard(lock_);
     while (cache.head != nullptr && (cache.retired || cache.count > keep)) {
       T* object = cache.head;

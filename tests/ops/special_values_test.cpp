@@ -199,9 +199,14 @@ TEST(SpecialValues, small_integers_sum_in_int32) {
 TEST(SpecialValues, a_float32_sum_of_many_does_not_drift) {
   constexpr std::int64_t kCount = 1'000'000;  // one after the other they would sum to 100958.34
   const Array want{{}, {kCount * double{0.1f}}};
-  EXPECT_TRUE(close(sum(full({kCount}, 0.1f)), want, DType::float32, {.ulps = 8}));
+  EXPECT_TRUE(close(sum(full({kCount}, 0.1f)), want, DType::float32, {.ulps = 1}));
   EXPECT_TRUE(
-      close(reshape(sum(full({kCount, 1}, 0.1f), {0}), {}), want, DType::float32, {.ulps = 8}));
+      close(reshape(sum(full({kCount, 1}, 0.1f), {0}), {}), want, DType::float32, {.ulps = 1}));
+}
+
+TEST(SpecialValues, a_float32_sum_keeps_what_small_addends_add) {
+  const Tensor x = concat({full({1}, 0x1p24f), ones({1000})});
+  EXPECT_TRUE(close(sum(x), {{}, {0x1p24 + 1000}}, DType::float32, {.ulps = 1}));
 }
 
 TEST(SpecialValues, mean_of_nothing_is_nan) {
