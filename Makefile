@@ -1,13 +1,12 @@
 JOBS ?= $(shell nproc)
 ONLY ?=
 
-.PHONY: help demo test test-exhaustive bench lint sanitize clean
+.PHONY: help demo test bench lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
-	@echo 'make test-exhaustive  the tests over every float (minutes)'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
@@ -26,12 +25,6 @@ test:
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
-
-test-exhaustive:
-	@tools/setup base
-	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j$(JOBS)
-	@ctest --preset exhaustive
 
 bench:
 	@tools/setup base bench

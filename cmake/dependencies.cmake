@@ -3,7 +3,6 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(hwy REQUIRED)
 find_package(dlpack REQUIRED)
-find_package(oneDNN REQUIRED)
 
 target_link_libraries(tenure_build INTERFACE
-  Threads::Threads OpenMP::OpenMP_CXX fmt::fmt hwy::hwy dlpack::dlpack oneDNN::dnnl)
+  Threads::Threads OpenMP::OpenMP_CXX fmt::fmt hwy::hwy dlpack::dlpack)
