@@ -199,6 +199,18 @@ TEST(Contract, L35_sessions_close_while_their_tensors_are_used) {
   }
 }
 
+TEST(Contract, L35_a_background_read_races_with_dispose) {
+  std::vector<Job<Floats>> jobs;
+  for (int i = 0; i < 200; ++i) {
+    Tensor x = full({64}, static_cast<float>(i));
+    jobs.push_back(x.read_async<float>());
+    x.dispose();
+  }
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(jobs[static_cast<std::size_t>(i)].get(), Floats(64, static_cast<float>(i)));
+  }
+}
+
 TEST(Threads, each_has_its_own_scopes_and_tapes) {
   const Tensor x = full({32}, 0.5f);
   race(

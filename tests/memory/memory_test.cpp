@@ -1,5 +1,7 @@
+#include <cstdlib>
 #include <sstream>
 
+#include "core/warn.h"
 #include "memory/ledger.h"
 #include "memory/pool.h"
 #include "runtime/settings.h"
@@ -237,6 +239,24 @@ TEST(Settings, budget_text_is_parsed_or_refused) {
   EXPECT_FALSE(parse_bytes("-1"));
   EXPECT_FALSE(parse_bytes("5 parsecs"));
   EXPECT_FALSE(parse_bytes(""));
+}
+
+// Run by itself with TENURE_MEMORY_BUDGET set (tests/CMakeLists.txt).
+TEST(Environment, the_budget_comes_from_it) {
+  const char* text = std::getenv("TENURE_MEMORY_BUDGET");
+  if (text == nullptr) GTEST_SKIP() << "TENURE_MEMORY_BUDGET is not set";
+  EXPECT_EQ(memory_budget(), detail::parse_bytes(text));
+  EXPECT_THROW(zeros({1 << 26}), OutOfMemoryError);
+}
+
+TEST(Settings, warnings_go_to_the_users_sink) {
+  std::vector<std::string> heard;
+  set_warning_sink([&](std::string_view message) { heard.emplace_back(message); });
+  detail::warn("the sky is low");
+  set_warning_sink({});
+  EXPECT_EQ(heard, std::vector<std::string>{"the sky is low"});
+  EXPECT_THROW(set_num_threads(0), ValueError);
+  EXPECT_EQ(version(), TENURE_VERSION);
 }
 
 TEST(MemoryInfo, prints_as_a_table) {
