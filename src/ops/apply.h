@@ -26,9 +26,10 @@ Tensor apply(const OpDef& op, AttrsRef attrs, std::source_location site, Ts... i
 }
 
 inline Tensor apply(const OpDef& op, Arg&& x, AttrsRef attrs = {}) {
+  const std::source_location site = x.site();
   Tensor in = std::move(x).tensor();
   Tensor out;
-  apply_into(op, {&in, 1}, attrs, x.site(), {&out, 1});
+  apply_into(op, {&in, 1}, attrs, site, {&out, 1});
   return out;
 }
 

@@ -53,7 +53,6 @@ void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
 
 }  // namespace detail
 
-using detail::Access;
 using detail::checked;
 using detail::Header;
 

@@ -25,13 +25,14 @@ template <std::integral To, std::floating_point From>
 [[gnu::always_inline]] inline To saturate(From x) {
   using Wide = std::conditional_t<sizeof(To) == sizeof(std::int64_t), std::int64_t, std::int32_t>;
   constexpr auto kMin = static_cast<From>(std::numeric_limits<To>::min());
-  constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;  // max + 1
+  constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+  constexpr From kEnd = static_cast<From>(kHalf) * 2;                               // max + 1
   constexpr From kLast = kEnd - kEnd * (std::numeric_limits<From>::epsilon() / 2);  // the one below
   const From above = x > kMin ? x : kMin;
   const From within = above < kLast ? above : kLast;
   const auto rounded = static_cast<To>(static_cast<Wide>(within));
   const To capped = x >= kEnd ? std::numeric_limits<To>::max() : rounded;
-  return x == x ? capped : To{0};
+  return x == x ? capped : To{0};  // NOLINT(misc-redundant-expression): it is not, for NaN
 }
 
 template <Half To>

@@ -5,11 +5,11 @@
 #include "backend/cpu/elementwise.h"
 #include "hwy/highway.h"
 
-#if defined(TENURE_BACKEND_CPU_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TENURE_BACKEND_CPU_PAIRS_INL_H_
-#undef TENURE_BACKEND_CPU_PAIRS_INL_H_
+#if defined(TENURE_BACKEND_CPU_PAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_BACKEND_CPU_PAIRS_INL_H
+#undef TENURE_BACKEND_CPU_PAIRS_INL_H
 #else
-#define TENURE_BACKEND_CPU_PAIRS_INL_H_
+#define TENURE_BACKEND_CPU_PAIRS_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();
