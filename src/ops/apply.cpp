@@ -28,6 +28,11 @@ using detail::StorageRef;
 
 constexpr std::size_t kInlineInputs = 3;
 
+// What the user called: the op, or the function that is made of it.
+const char* op_name(const Context& context, const OpDef& op) {
+  return context.call.op != nullptr ? context.call.op : op.name;
+}
+
 // Step 1: every input alive and of this session, pinned until the op is done.
 class PinnedInputs {
  public:
@@ -63,9 +68,6 @@ class PinnedInputs {
       detail::unpin(header);
       detail::raise_wrong_session(header, use(context, op, in, site), context.session);
     }
-  }
-  static const char* op_name(const Context& context, const OpDef& op) {
-    return context.call.op != nullptr ? context.call.op : op.name;
   }
   detail::Use use(const Context& context, const OpDef& op, std::span<const Tensor> in,
                   std::source_location site) const {
@@ -193,41 +195,79 @@ StorageRef view_storage(const Context& context, const OpDef& op, Header& in, Att
   return copy;
 }
 
+// A kernel about to run: the one for the op, its inputs as it takes them, and its scratch.
+struct KernelCall {
+  Device device;
+  const Kernel& kernel;
+  SmallVector<KernelView, kInlineInputs> from;
+  SmallVector<KernelView, 1> to;  // without data
+  Copies copies;
+  StorageRef scratch;
+  Problem problem;
+  KernelArgs args;
+
+  KernelCall(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
+             std::span<const Layout> layouts)
+      : device(in.size() > 0 ? in[0].device : Device{}),
+        kernel(kernel_for(op, device,
+                          op.dispatch_on == OpDef::kOutput0
+                              ? layouts[0].dtype
+                              : in[static_cast<std::size_t>(op.dispatch_on)].layout.dtype)),
+        from(in.size()),
+        to(layouts.size()) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      from[i] = view_of(in[i]);
+      if (!accepts(op.accepts, in[i].layout, layouts[0].shape)) [[unlikely]] {
+        from[i] = copies.add(from[i], device, context.session);
+      }
+    }
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      to[i] = {nullptr, &layouts[i].shape, &layouts[i].strides, layouts[i].dtype};
+    }
+    args = {.in = from, .out = to, .attrs = attrs, .problem = &problem};
+    if (kernel.scratch_bytes != nullptr) {
+      if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
+        scratch = StorageRef(detail::allocate_storage(device, bytes, context.session));
+        args.scratch = scratch->data;
+      }
+    }
+  }
+  KernelCall(const KernelCall&) = delete;
+  KernelCall& operator=(const KernelCall&) = delete;
+};
+
+void check(const Problem& problem, const Context& context, const OpDef& op) {
+  if (problem.format == nullptr) [[likely]]
+    return;
+  const auto& [a, b, c] = problem.values;
+  raise<ValueError>("{}: {}", op_name(context, op),
+                    fmt::format(fmt::runtime(problem.format), a, b, c));
+}
+
+// For an op whose results' shapes depend on the inputs' values: has the kernel measure them.
+[[gnu::noinline]] void measure(const Context& context, const OpDef& op, const PinnedInputs& in,
+                               Infer& infer) {
+  SmallVector<std::int64_t, 4> sizes(static_cast<std::size_t>(op.dynamic_sizes));
+  const KernelCall call(context, op, in, infer.attrs, infer.out);
+  call.kernel.measure(call.args, sizes);
+  check(call.problem, context, op);
+  infer.sizes = sizes;
+  op.infer(infer);
+  infer.sizes = {};
+}
+
 void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
                 std::span<Layout> layouts, std::span<StorageRef> storages) {
-  const Device device = in.size() > 0 ? in[0].device : Device{};
-  const DType dtype = op.dispatch_on == OpDef::kOutput0
-                          ? layouts[0].dtype
-                          : in[static_cast<std::size_t>(op.dispatch_on)].layout.dtype;
-  const Kernel& kernel = kernel_for(op, device, dtype);
-  SmallVector<KernelView, kInlineInputs> from(in.size());
-  Copies copies;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    from[i] = view_of(in[i]);
-    if (!accepts(op.accepts, in[i].layout, layouts[0].shape)) [[unlikely]] {
-      from[i] = copies.add(from[i], device, context.session);
-    }
-  }
-  SmallVector<KernelView, 1> to(layouts.size());
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    to[i] = {nullptr, &layouts[i].shape, &layouts[i].strides, layouts[i].dtype};
-  }
-  KernelArgs args{.in = from, .out = to, .attrs = attrs};
-  StorageRef scratch;
-  if (kernel.scratch_bytes != nullptr) {
-    if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
-      scratch = StorageRef(detail::allocate_storage(device, bytes, context.session));
-      args.scratch = scratch->data;
-    }
-  }
+  KernelCall call(context, op, in, attrs, layouts);
   // Inputs are given up only once nothing but the results themselves is left to allocate.
   for (std::size_t i = layouts.size(); i-- > 1;) {
     storages[i] =
-        StorageRef(detail::allocate_storage(device, layouts[i].nbytes(), context.session));
+        StorageRef(detail::allocate_storage(call.device, layouts[i].nbytes(), context.session));
   }
-  storages[0] = result_storage(context, op, in, layouts[0], device);
-  for (std::size_t i = 0; i < layouts.size(); ++i) to[i].data = storages[i]->data;
-  kernel.run(args);
+  storages[0] = result_storage(context, op, in, layouts[0], call.device);
+  for (std::size_t i = 0; i < layouts.size(); ++i) call.to[i].data = storages[i]->data;
+  call.kernel.run(call.args);
+  check(call.problem, context, op);
 }
 
 }  // namespace
@@ -239,6 +279,7 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
+  if (op.dynamic_sizes != 0) measure(context, op, inputs, infer);
   Recording recording(context, op, in, attrs);
   SmallVector<StorageRef, 1> storages(out.size());
   if (op.view != nullptr) {

@@ -1,4 +1,5 @@
-// The attributes of operations: plain values, one struct per family.
+// The attributes of operations: plain values, one struct per family. Here are those that several
+// files share; the others stand in their family's *_attrs.h.
 //
 // A struct lists its fields once, in `visit`; comparing, hashing, printing, serialising and the
 // bindings' codecs are written against that list and never against a struct.
@@ -127,8 +128,6 @@ struct ShuffleAttrs {
   bool inverse = false;  // puts shuffled rows back
   TENURE_ATTRS(ShuffleAttrs, seed, offset, inverse)
 };
-
-#undef TENURE_ATTRS
 
 std::string print_field(const Shape& value);
 std::string print_field(const Scalar& value);

@@ -145,7 +145,7 @@ Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false)
 
 }  // namespace
 
-std::span<const OpDef* const> binary_ops() {
+Family binary_ops() {
   static constexpr const OpDef* ops[] = {&kAdd,     &kSub,       &kMul,     &kDiv,
                                          &kMaximum, &kMinimum,   &kEqual,   &kNotEqual,
                                          &kLess,    &kLessEqual, &kGreater, &kGreaterEqual};

@@ -72,7 +72,7 @@ Tensor fill(const char* name, const Shape& shape, const Scalar& value, DType dty
 
 }  // namespace
 
-std::span<const OpDef* const> creation_ops() {
+Family creation_ops() {
   static constexpr const OpDef* ops[] = {&kFill, &kArange, &kLinspace, &kEye};
   return ops;
 }

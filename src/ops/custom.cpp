@@ -65,7 +65,7 @@ class Unrecorded {
 
 }  // namespace
 
-std::span<const OpDef* const> custom_ops() {
+Family custom_ops() {
   static constexpr const OpDef* ops[] = {&kCustom};
   return ops;
 }

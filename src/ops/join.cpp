@@ -45,7 +45,7 @@ constinit const OpDef kConcat{
 
 }  // namespace
 
-std::span<const OpDef* const> join_ops() {
+Family join_ops() {
   static constexpr const OpDef* ops[] = {&kConcat};
   return ops;
 }

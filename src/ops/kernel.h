@@ -32,15 +32,32 @@ struct KernelView {
   std::int64_t numel() const { return shape->numel(); }
 };
 
+// What a kernel found wrong with the values it was given, such as an index out of range: a format
+// whose {0}, {1} and {2} are `values`. The road makes a ValueError of it and drops the results.
+struct Problem {
+  const char* format = nullptr;
+  std::array<std::int64_t, 3> values{};
+};
+
 struct KernelArgs {
   std::span<const KernelView> in;
   std::span<const KernelView> out;  // contiguous, uninitialised
   AttrsRef attrs;
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
+  Problem* problem = nullptr;
+
+  // The first complaint counts. Not for use inside a parallel region: look before you compute.
+  void complain(const char* format, std::int64_t a = 0, std::int64_t b = 0,
+                std::int64_t c = 0) const noexcept {
+    if (problem != nullptr && problem->format == nullptr) *problem = {format, {a, b, c}};
+  }
 };
 
 using KernelFn = void (*)(const KernelArgs&) noexcept;
 using ScratchFn = std::size_t (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
+// Of an op whose result's shape depends on the values: fills in as many sizes as its OpDef says.
+// There are no outputs yet; scratch is there.
+using MeasureFn = void (*)(const KernelArgs&, std::span<std::int64_t> sizes) noexcept;
 
 // One row of a device's kernel list.
 struct KernelRow {
@@ -48,11 +65,13 @@ struct KernelRow {
   DType dtype;  // of the input the OpDef dispatches on (output 0 where there is no input)
   KernelFn run;
   ScratchFn scratch_bytes = nullptr;
+  MeasureFn measure = nullptr;
 };
 
 struct Kernel {
   KernelFn run = nullptr;
   ScratchFn scratch_bytes = nullptr;
+  MeasureFn measure = nullptr;
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

@@ -66,7 +66,7 @@ constinit const OpDef kMatmul{.name = "matmul",
 
 }  // namespace
 
-std::span<const OpDef* const> matmul_ops() {
+Family matmul_ops() {
   static constexpr const OpDef* ops[] = {&kMatmul};
   return ops;
 }

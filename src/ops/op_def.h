@@ -42,12 +42,17 @@ inline constexpr Keep kOutput{0, 1};
 // Per input of the op: what the gradient with respect to that input keeps. The last entry stands
 // for all further inputs.
 struct GradKeeps {
-  static constexpr std::size_t kRows = 3;
+  static constexpr std::size_t kRows = 6;
   std::array<Keep, kRows> wrt{};
   constexpr GradKeeps() = default;
-  constexpr GradKeeps(Keep all) : wrt{all, all, all} {}
-  constexpr GradKeeps(Keep first, Keep second) : wrt{first, second, second} {}
-  constexpr GradKeeps(Keep first, Keep second, Keep third) : wrt{first, second, third} {}
+  constexpr GradKeeps(Keep all) : GradKeeps{all, all} {}
+  constexpr GradKeeps(std::initializer_list<Keep> rows) {
+    auto row = rows.begin();
+    for (Keep& keep : wrt) {
+      keep = *row;
+      if (row + 1 != rows.end()) ++row;
+    }
+  }
   constexpr Keep of(std::size_t i) const { return wrt[i < kRows ? i : kRows - 1]; }
 };
 
@@ -65,7 +70,9 @@ struct Infer {
   std::span<const Layout* const> in;
   AttrsRef attrs;
   std::span<Layout> out;
+  std::span<const std::int64_t> sizes{};  // measured; none yet when only the inputs are checked
 
+  std::int64_t measured(std::size_t i) const { return sizes.empty() ? 0 : sizes[i]; }
   const Shape& shape(std::size_t i) const { return in[i]->shape; }
   DType dtype(std::size_t i) const { return in[i]->dtype; }
   void result(Shape shape, DType dtype, std::size_t i = 0) {
@@ -113,7 +120,9 @@ struct OpDef {
   void (*infer)(Infer&);
   int inputs = 1;  // kVariadic for any number
   int outputs = 1;
-  int dispatch_on = 0;  // the input whose dtype picks the kernel; kOutput0 for the result's
+  const char* tfjs = nullptr;  // the TensorFlow.js kernels whose work it does: "Add, AddN"
+  int dynamic_sizes = 0;       // how many sizes of the results only the values tell: measured first
+  int dispatch_on = 0;         // the input whose dtype picks the kernel; kOutput0 for the result's
   // A view: fills in strides and offset of a result over the input's bytes; false if it cannot.
   bool (*view)(const Layout& in, AttrsRef attrs, Layout& out) = nullptr;
   bool same_value = false;  // the result is the input's value: gradients see one tensor
@@ -128,8 +137,26 @@ struct OpDef {
   static constexpr int kOutput0 = -1;
 };
 
+// A public function made of other ops, for the table of ops: it has no OpDef of its own.
+struct Composite {
+  const char* name;
+  const char* tfjs;   // as in OpDef
+  const char* parts;  // the ops it is made of: "sub, exp, sum, log"
+};
+
+// What one file of ops holds.
+struct Family {
+  std::span<const OpDef* const> ops;
+  std::span<const Composite> composites;
+  Family() = default;
+  template <std::size_t n>
+  Family(const OpDef* const (&list)[n], std::span<const Composite> made = {})
+      : ops(list), composites(made) {}
+};
+
 // Every op there is, in order of index.
 std::span<const OpDef* const> all_ops();
+std::span<const Composite> all_composites();
 void index_ops();  // called once, by the runtime's init
 
 }  // namespace tenure::ops

@@ -71,7 +71,7 @@ Tensor draw(const OpDef& op, const char* name, RandomAttrs attrs, std::source_lo
 
 }  // namespace
 
-std::span<const OpDef* const> random_ops() {
+Family random_ops() {
   static constexpr const OpDef* ops[] = {&kNormal,    &kUniform, &kTruncatedNormal,
                                          &kBernoulli, &kRandint, &kShuffle};
   return ops;

@@ -97,7 +97,7 @@ Tensor max(Arg& x, const Axes* axes, ReduceOptions options) {
 
 }  // namespace
 
-std::span<const OpDef* const> reduce_ops() {
+Family reduce_ops() {
   static constexpr const OpDef* ops[] = {&kSum, &kMax, &kArgMax};
   return ops;
 }

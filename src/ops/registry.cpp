@@ -4,18 +4,38 @@
 #include "ops/kernel.h"
 
 namespace tenure::ops {
+namespace {
 
-std::span<const OpDef* const> all_ops() {
-  static const std::vector<const OpDef*> ops = [] {
-    std::vector<const OpDef*> all;
-    for (const auto family : {creation_ops(), unary_ops(), binary_ops(), select_ops(), reduce_ops(),
-                              matmul_ops(), view_ops(), join_ops(), random_ops(), custom_ops()}) {
-      all.insert(all.end(), family.begin(), family.end());
+struct Registry {
+  std::vector<const OpDef*> ops;
+  std::vector<Composite> composites;
+};
+
+const Registry& registry() {
+  static const Registry all = [] {
+    Registry made;
+    for (const Family& family : {
+             creation_ops(), unary_ops(),         binary_ops(),  select_ops(),   reduce_ops(),
+             matmul_ops(),   view_ops(),          join_ops(),    random_ops(),   custom_ops(),
+             maths_ops(),    activation_ops(),    logical_ops(), softmax_ops(),  scan_ops(),
+             norm_ops(),     gather_ops(),        pad_ops(),     sorting_ops(),  counting_ops(),
+             space_ops(),    convolution_ops(),   pooling_ops(), dilation_ops(), image_ops(),
+             boxes_ops(),    decomposition_ops(), einsum_ops(),  matrix_ops(),   segment_ops(),
+             sparse_ops(),   ragged_ops(),        complex_ops(), fft_ops(),      sampling_ops(),
+         }) {
+      made.ops.insert(made.ops.end(), family.ops.begin(), family.ops.end());
+      made.composites.insert(made.composites.end(), family.composites.begin(),
+                             family.composites.end());
     }
-    return all;
+    return made;
   }();
-  return ops;
+  return all;
 }
+
+}  // namespace
+
+std::span<const OpDef* const> all_ops() { return registry().ops; }
+std::span<const Composite> all_composites() { return registry().composites; }
 
 void index_ops() {
   std::uint16_t index = 0;

@@ -35,7 +35,7 @@ constinit const OpDef kWhere{
 
 }  // namespace
 
-std::span<const OpDef* const> select_ops() {
+Family select_ops() {
   static constexpr const OpDef* ops[] = {&kWhere};
   return ops;
 }

@@ -129,7 +129,7 @@ Tensor on_numbers(const OpDef& op, Arg&& x) {
 
 }  // namespace
 
-std::span<const OpDef* const> unary_ops() {
+Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
                                          &kRelu6, &kElu, &kSelu, &kTanh, &kSigmoid, &kCast};
   return ops;

@@ -192,7 +192,7 @@ constinit const OpDef kCopy{.name = "copy",
                             .accepts = Accepts::any,
                             .no_gradient = "it is the same value"};
 
-std::span<const OpDef* const> view_ops() {
+Family view_ops() {
   static constexpr const OpDef* ops[] = {&kReshape,     &kTranspose, &kSlice,        &kUnslice,
                                          &kBroadcastTo, &kClone,     &kStopGradient, &kCopy};
   return ops;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/raise.h"
+#include "core/with_type.h"
 #include "memory/ledger.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
@@ -47,31 +48,6 @@ std::string element_text(Float16 value, bool scientific) {
 }
 std::string element_text(BFloat16 value, bool scientific) {
   return float_text(static_cast<double>(static_cast<float>(value)), scientific);
-}
-
-template <class F>
-auto with_type(DType dtype, F&& fn) {
-  switch (dtype) {
-    case DType::float32:
-      return fn(float{});
-    case DType::float64:
-      return fn(double{});
-    case DType::int32:
-      return fn(std::int32_t{});
-    case DType::int64:
-      return fn(std::int64_t{});
-    case DType::uint8:
-      return fn(std::uint8_t{});
-    case DType::int8:
-      return fn(std::int8_t{});
-    case DType::boolean:
-      return fn(bool{});
-    case DType::float16:
-      return fn(Float16{});
-    case DType::bfloat16:
-      break;
-  }
-  return fn(BFloat16{});
 }
 
 class Printer {

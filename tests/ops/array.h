@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/with_type.h"
 #include "support/expect.h"
 #include "tenure/tenure.h"
 
@@ -23,32 +24,6 @@ struct Array {
 using Arrays = std::vector<Array>;
 using Tensors = std::vector<Tensor>;
 using Random = std::mt19937_64;
-
-// Calls fn with a value of the dtype's C++ type.
-template <class F>
-decltype(auto) with_type(DType dtype, F&& fn) {
-  switch (dtype) {
-    case DType::float32:
-      return fn(float{});
-    case DType::float64:
-      return fn(double{});
-    case DType::int32:
-      return fn(std::int32_t{});
-    case DType::int64:
-      return fn(std::int64_t{});
-    case DType::uint8:
-      return fn(std::uint8_t{});
-    case DType::int8:
-      return fn(std::int8_t{});
-    case DType::boolean:
-      return fn(bool{});
-    case DType::float16:
-      return fn(Float16{});
-    case DType::bfloat16:
-      break;
-  }
-  return fn(BFloat16{});
-}
 
 template <class T>
 inline constexpr bool is_half_v = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;

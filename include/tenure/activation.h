@@ -1,0 +1,7 @@
+// Activations beyond those of math.h.
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure

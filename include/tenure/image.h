@@ -1,0 +1,7 @@
+// Images: [batch, height, width, channels].
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure

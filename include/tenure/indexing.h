@@ -1,0 +1,7 @@
+// Picking, placing, ordering and counting elements.
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure

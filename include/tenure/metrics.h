@@ -1,0 +1,7 @@
+// Counting right answers.
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure

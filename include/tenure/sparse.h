@@ -1,0 +1,7 @@
+// Segments, sparse and ragged data.
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure

@@ -1,0 +1,7 @@
+// Complex numbers and Fourier transforms.
+#pragma once
+
+#include "tenure/export.h"
+#include "tenure/tensor.h"
+
+namespace tenure {}  // namespace tenure
