@@ -1,13 +1,14 @@
 JOBS ?= $(shell nproc)
 ONLY ?=
 
-.PHONY: help demo test bench lint sanitize clean
+.PHONY: help demo test bench docs lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
+	@echo 'make docs             write docs/ops.md from the registry'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
 	@echo 'make clean            remove build/'
@@ -34,6 +35,12 @@ bench:
 		-DTENURE_BENCH=ON -DTENURE_TESTS=OFF -DTENURE_LIFETIMES=OFF
 	@cmake --build build/release-nolife -j$(JOBS) --target bench_tenure
 	@ONLY='$(ONLY)' bench/run
+
+docs:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS) --target print_ops
+	@build/release/tests/print_ops > docs/ops.md
 
 lint:
 	@tools/setup base lint
