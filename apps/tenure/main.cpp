@@ -1,0 +1,23 @@
+// The `tenure` program: what there is to know about memory, from the command line.
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Looks into the memory of programs that use Tenure.", "tenure");
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 all is well, 1 the answer is no, 2 bad input.");
+  int exit_code = 0;
+  tenure::app::add_plan(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : tenure::app::kBadInput;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tenure: {}\n", error.what());
+    return tenure::app::kBadInput;
+  }
+  return exit_code;
+}

@@ -1,0 +1,183 @@
+// The memory planner, judged by a checker that shares nothing with it.
+#include "graph/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <sstream>
+
+#include "graph/plan/search.h"
+
+namespace tenure::plan {
+namespace {
+
+using Buffers = std::vector<Buffer>;
+using Offsets = std::vector<std::int64_t>;
+using Random = std::mt19937_64;
+
+// Every pair and every offset, looked at one by one.
+::testing::AssertionResult is_sound(const Buffers& buffers, const Plan& plan,
+                                    std::int64_t alignment = 1) {
+  if (plan.offsets.size() != buffers.size())
+    return ::testing::AssertionFailure() << "a wrong count";
+  std::int64_t height = 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& a = buffers[i];
+    const std::int64_t at = plan.offsets[i];
+    if (at < 0 || at % alignment != 0) {
+      return ::testing::AssertionFailure() << "buffer " << i << " lies at " << at;
+    }
+    height = std::max(height, at + a.size);
+    for (std::size_t j = 0; j < i; ++j) {
+      const Buffer& b = buffers[j];
+      const bool together = std::max(a.lower, b.lower) < std::min(a.upper, b.upper);
+      const bool touching =
+          std::max(at, plan.offsets[j]) < std::min(at + a.size, plan.offsets[j] + b.size);
+      if (together && touching) {
+        return ::testing::AssertionFailure() << "buffers " << j << " and " << i << " overlap";
+      }
+    }
+  }
+  if (height > plan.height) return ::testing::AssertionFailure() << "higher than it says";
+  if (plan.height < plan.lower_bound) return ::testing::AssertionFailure() << "below its bound";
+  return ::testing::AssertionSuccess();
+}
+
+// At each time somebody starts: the bytes alive then.
+std::int64_t most_alive(const Buffers& buffers) {
+  std::int64_t most = 0;
+  for (const Buffer& start : buffers) {
+    std::int64_t alive = 0;
+    for (const Buffer& other : buffers) {
+      if (other.lower <= start.lower && start.lower < other.upper) alive += other.size;
+    }
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+// The lowest plan there is: every order, each buffer dropped onto what lies there already.
+std::int64_t lowest_height(const Buffers& buffers) {
+  std::vector<std::size_t> order(buffers.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  do {
+    Offsets at(buffers.size(), 0);
+    std::int64_t height = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Buffer& own = buffers[order[i]];
+      for (std::size_t j = 0; j < i; ++j) {
+        const Buffer& other = buffers[order[j]];
+        if (other.lower < own.upper && own.lower < other.upper) {
+          at[order[i]] = std::max(at[order[i]], at[order[j]] + other.size);
+        }
+      }
+      height = std::max(height, at[order[i]] + own.size);
+    }
+    best = std::min(best, height);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+Buffers drawn(Random& random, std::size_t count, std::int64_t times, std::int64_t most) {
+  std::uniform_int_distribution<std::int64_t> time(0, times), size(1, most);
+  Buffers buffers;
+  while (buffers.size() < count) {
+    const std::int64_t a = time(random), b = time(random);
+    if (a != b) buffers.push_back({std::min(a, b), std::max(a, b), size(random)});
+  }
+  return buffers;
+}
+
+TEST(Plan, nothing_needs_no_room) {
+  const Plan plan = make_plan({});
+  EXPECT_EQ(plan.height, 0);
+  EXPECT_EQ(plan.lower_bound, 0);
+  EXPECT_TRUE(plan.offsets.empty());
+}
+
+TEST(Plan, one_after_another_share_and_side_by_side_do_not) {
+  const Buffers buffers{{0, 2, 10}, {2, 4, 10}, {1, 3, 5}};
+  const Plan plan = make_plan(buffers);
+  EXPECT_TRUE(is_sound(buffers, plan));
+  EXPECT_EQ(plan.height, 15);
+  EXPECT_EQ(plan.offsets[0], plan.offsets[1]);
+}
+
+TEST(Plan, empty_buffers_and_empty_lifetimes_cost_nothing) {
+  const Buffers buffers{{0, 5, 0}, {3, 3, 100}, {0, 5, 7}};
+  const Plan plan = make_plan(buffers, {.alignment = 4});
+  EXPECT_EQ(plan.lower_bound, 8);
+}
+
+TEST(Plan, small_problems_are_solved_to_the_last_byte) {
+  Random random(1);
+  for (int trial = 0; trial < 300; ++trial) {
+    const Buffers buffers = drawn(random, 2 + static_cast<std::size_t>(trial % 5), 6, 9);
+    const std::int64_t best = lowest_height(buffers);
+    Offsets offsets;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    ASSERT_EQ(search(buffers, best, deadline, offsets), Found::plan) << trial;
+    EXPECT_TRUE(is_sound(buffers, {offsets, best, 0})) << trial;
+    ASSERT_EQ(search(buffers, best - 1, deadline, offsets), Found::none) << trial;
+  }
+}
+
+TEST(Plan, random_problems_never_overlap) {
+  Random random(2);
+  for (int trial = 0; trial < 200; ++trial) {
+    const Buffers buffers = drawn(random, 1 + static_cast<std::size_t>(trial), 40, 1000);
+    const std::int64_t alignment = trial % 3 == 0 ? 64 : 1;
+    const Plan plan = make_plan(buffers, {.alignment = alignment});
+    ASSERT_TRUE(is_sound(buffers, plan, alignment)) << trial;
+    if (alignment == 1) {
+      ASSERT_EQ(plan.lower_bound, most_alive(buffers)) << trial;
+    }
+  }
+}
+
+TEST(Plan, the_same_problem_gives_the_same_plan) {
+  Random random(3);
+  const Buffers buffers = drawn(random, 80, 40, 1000);
+  const Options options{.budget = std::chrono::milliseconds(0)};
+  EXPECT_EQ(make_plan(buffers, options).offsets, make_plan(buffers, options).offsets);
+}
+
+Buffers read_problem(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  Buffers buffers;
+  while (std::getline(file, line)) {
+    std::ranges::replace(line, ',', ' ');
+    std::istringstream fields(line);
+    std::int64_t id = 0;
+    Buffer buffer;
+    if (fields >> id >> buffer.lower >> buffer.upper >> buffer.size) buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+struct HardProblem : ::testing::TestWithParam<const char*> {};
+
+TEST_P(HardProblem, fits_its_capacity) {
+  const Buffers buffers = read_problem(std::filesystem::path(TENURE_SOURCE_DIR) /
+                                       "tests/data/planner" / (GetParam() + std::string(".csv")));
+  ASSERT_FALSE(buffers.empty());
+  const Plan plan = make_plan(buffers, {.capacity = 1 << 20, .budget = std::chrono::seconds(60)});
+  EXPECT_TRUE(is_sound(buffers, plan));
+  EXPECT_LE(plan.height, 1 << 20);
+  EXPECT_EQ(plan.lower_bound, most_alive(buffers));
+}
+
+INSTANTIATE_TEST_SUITE_P(Given, HardProblem,
+                         ::testing::Values("A.1048576", "C.1048576", "D.1048576", "F.1048576",
+                                           "H.1048576", "K.1048576"),
+                         [](const auto& test) { return std::string(1, test.param[0]); });
+
+}  // namespace
+}  // namespace tenure::plan
