@@ -45,6 +45,8 @@ struct Story {
   std::string name;
   Birth birth;
   std::optional<Death> death;
+  std::string traced_in;           // of a symbolic tensor: the function, as text
+  std::source_location traced_at;  // where that function was made
   std::uint32_t handles = 0;
   bool storage_freed = false;
   std::vector<std::string> other_holders;  // of the same storage

@@ -8,6 +8,7 @@
 #include "tenure/dlpack.h"
 #include "tenure/dtype.h"
 #include "tenure/error.h"
+#include "tenure/function.h"
 #include "tenure/gradient.h"
 #include "tenure/image.h"
 #include "tenure/indexing.h"

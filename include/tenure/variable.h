@@ -7,6 +7,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <utility>
 
 #include "tenure/export.h"
 #include "tenure/tensor.h"
@@ -43,6 +44,7 @@ class TENURE_API Variable {
 
  private:
   friend struct detail::Access;
+  explicit Variable(std::shared_ptr<detail::VariableState> state) : state_(std::move(state)) {}
   std::shared_ptr<detail::VariableState> state_;
 };
 

@@ -1,6 +1,7 @@
 #include "autodiff/tape.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "core/raise.h"
@@ -57,6 +58,7 @@ class Step final : public ops::GradContext {
                        node_.op->name, what);
     }
     Header& saved = *value.saved.get();
+    if (saved.is_symbolic()) return materialise(saved, node_.op->name, site_);
     if (!try_pin(saved)) raise_disposed(saved, {.op = "gradient", .site = site_});
     const Pinned pinned{saved};
     return materialise(saved, node_.op->name, site_);
@@ -152,16 +154,19 @@ void Tape::read(const Tensor& value) {
 }
 
 void Tape::watch(const Tensor& tensor, std::source_location site) {
-  const Pin pin(tensor, "watch", site);
-  if (!is_floating(pin->layout.dtype)) {
-    raise<DtypeError>("watch: {} has no gradient: only floating dtypes do", pin->layout.dtype);
+  const Header& header = checked(tensor, "watch");
+  const bool of_this_trace = header.is_symbolic() && header.trace == current_trace();
+  std::optional<Pin> pin;
+  if (!of_this_trace) pin.emplace(tensor, "watch", site);
+  if (!is_floating(header.layout.dtype)) {
+    raise<DtypeError>("watch: {} has no gradient: only floating dtypes do", header.layout.dtype);
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
     throw TapeError(
         fmt::format("watch: this tape was used up by gradient() at {}", site_text(first_gradient_)),
         first_gradient_);
   }
-  tracked_.insert(pin->value_id);
+  tracked_.insert(header.value_id);
 }
 
 std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const {
@@ -280,7 +285,7 @@ std::size_t Tape::saved_bytes() const {
   std::unordered_set<const Storage*> storages;
   std::size_t bytes = 0;
   const auto add = [&](const TapeValue& value) {
-    if (!value.saved || value.saved.get()->is_dead()) return;
+    if (!value.saved || value.saved.get()->is_dead()) return;  // symbolic ones hold no bytes
     const Storage* storage = value.saved.get()->storage;
     if (storages.insert(storage).second) bytes += storage->nbytes;
   };

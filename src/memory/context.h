@@ -8,10 +8,12 @@
 
 namespace tenure::ops {
 class Recorder;
-}
+class Tracer;
+}  // namespace tenure::ops
 
 namespace tenure::detail {
 
+struct Label;
 struct Scope;
 struct SessionState;
 
@@ -32,6 +34,9 @@ struct Context {
   SessionState* session = nullptr;  // null: the default one
   Scope* scope = nullptr;           // innermost
   ops::Recorder* tapes = nullptr;   // those that record, innermost first
+  ops::Tracer* trace = nullptr;     // the function being traced, innermost
+  std::uint64_t trace_id = 0;       // 0: eager code
+  Label* function = nullptr;        // the one being traced
   UserCall call;
   RandomState* random = nullptr;
   std::uint32_t thread = 0;
@@ -43,6 +48,8 @@ inline Context& context() {
   Context* current = t_context;
   return current != nullptr ? *current : make_context();
 }
+
+inline std::uint64_t current_trace() { return context().trace_id; }
 
 RandomState& default_random();
 

@@ -14,24 +14,19 @@ namespace {
 std::atomic<std::uint64_t> g_next_id{1};
 SpinLock g_names;  // names are given rarely and read rarely
 
-}  // namespace
-
-Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
-                   std::source_location site, std::uint64_t value_id) {
-  Header* header = Slab<Header>::instance().allocate();
-  header->role = Role::tensor;
-  header->claim.store(Claim::other, std::memory_order_relaxed);
-  header->device = storage->device;
-  header->storage = storage.give();
-  header->id = new_value_id();
-  header->value_id = value_id != 0 ? value_id : header->id;
-  header->session.store(context.session, std::memory_order_relaxed);
+// What tensors and symbolic tensors have in common.
+inline void fill_in(Header& header, Context& context, Layout layout, const char* op,
+                    std::source_location site, std::uint64_t value_id) {
+  header.role = Role::tensor;
+  header.claim.store(Claim::other, std::memory_order_relaxed);
+  header.id = new_value_id();
+  header.value_id = value_id != 0 ? value_id : header.id;
+  header.session.store(context.session, std::memory_order_relaxed);
   if (context.session != nullptr) context.session->retain();
-  header->layout = std::move(layout);
-  header->life.store(0, std::memory_order_relaxed);
+  header.layout = std::move(layout);
   if constexpr (kLifetimes) {
     const UserCall& call = context.call;
-    BirthRecord& birth = header->birth;
+    BirthRecord& birth = header.birth;
     birth.thread = context.thread;
     if (call.op == nullptr) {
       birth.site = site;
@@ -42,13 +37,39 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
       birth.op = call.op;
       birth.backward = call.backward;
     }
-    if (context.scope != nullptr) birth.scope = context.scope->label.get();
+  }
+}
+
+}  // namespace
+
+Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
+                   std::source_location site, std::uint64_t value_id) {
+  Header* header = Slab<Header>::instance().allocate();
+  header->device = storage->device;
+  header->storage = storage.give();
+  fill_in(*header, context, std::move(layout), op, site, value_id);
+  header->life.store(0, std::memory_order_relaxed);
+  if constexpr (kLifetimes) {
+    if (context.scope != nullptr) header->birth.scope = context.scope->label.get();
   }
   // From here on the tensor can be listed; everything above is there to be read.
   header->handles.store(1, std::memory_order_release);
   if constexpr (kLifetimes) {
     if (context.scope != nullptr) join_scope(*context.scope, *header);
   }
+  return header;
+}
+
+Header* new_symbolic(Context& context, Layout layout, std::uint64_t trace, std::uint32_t value,
+                     LabelRef function, const char* op, std::source_location site,
+                     std::uint64_t value_id) {
+  Header* header = Slab<Header>::instance().allocate();
+  fill_in(*header, context, std::move(layout), op, site, value_id);
+  header->trace = trace;
+  header->value = value;
+  header->owner = std::move(function);
+  header->life.store(Header::kDead | Header::kRecorded, std::memory_order_relaxed);
+  header->handles.store(1, std::memory_order_release);
   return header;
 }
 
@@ -64,7 +85,9 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
   header->claim.store(claim, std::memory_order_relaxed);
   header->device = from.device;
   header->storage = from.storage;
-  retain(header->storage);
+  header->trace = from.trace;
+  header->value = from.value;
+  if (header->storage != nullptr) retain(header->storage);
   header->id = from.id;
   header->value_id = from.value_id;
   SessionState* session = from.session.load(std::memory_order_relaxed);
@@ -80,7 +103,8 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
     header->name.store(name.get(), std::memory_order_relaxed);
     name->retain();
   }
-  header->life.store(0, std::memory_order_relaxed);
+  header->life.store(from.is_symbolic() ? Header::kDead | Header::kRecorded : 0,
+                     std::memory_order_relaxed);
   header->handles.store(1, std::memory_order_release);
   return header;
 }
@@ -110,6 +134,7 @@ void destroy(Header* header) noexcept {
     header->death.bytes.store(Bytes::in_use, std::memory_order_relaxed);
   }
   if (header->owner) header->owner = {};
+  header->trace = 0;
   Slab<Header>::instance().free(header);
 }
 

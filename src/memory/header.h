@@ -9,6 +9,10 @@
 // A saved value (L14, L17, L18, L25) is the same struct with another role: it holds storage,
 // layout, value identity and birth record, and is no tensor: not counted, not in any scope.
 //
+// A symbolic tensor (L23) is the same struct with a trace and no storage: it stands for a value of
+// a function that is being traced. It counts as dead for pins, so that no use can reach bytes it
+// does not have; what refuses the use then sees the trace and says so.
+//
 // A header knows its scope by a plain pointer and the scope its tensors by an intrusive list, under
 // the scope's lock. Scopes are type-stable, so a header that is being freed may lock one that has
 // meanwhile ended, find itself no longer listed, and go on.
@@ -88,9 +92,12 @@ struct alignas(64) Header {
   Header** scope_link = nullptr;
   std::atomic<Label*> name{nullptr};
   DeathRecord death;
-  LabelRef owner;  // of a saved value
+  LabelRef owner;           // of a saved value; of a symbolic tensor, the function
+  std::uint64_t trace = 0;  // whose value it is; 0: not symbolic
+  std::uint32_t value = 0;  // its index there
   Header* next_free = nullptr;
 
+  bool is_symbolic() const { return trace != 0; }
   bool is_dead() const { return (life.load(std::memory_order_acquire) & kDead) != 0; }
 };
 
@@ -102,6 +109,11 @@ std::uint64_t new_value_id() noexcept;
 // by the innermost scope. `value_id` 0 means a value of its own.
 Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
                    std::source_location site, std::uint64_t value_id = 0);
+
+// A symbolic tensor: value `value` of trace `trace` of `function`. It joins no scope.
+Header* new_symbolic(Context& context, Layout layout, std::uint64_t trace, std::uint32_t value,
+                     LabelRef function, const char* op, std::source_location site,
+                     std::uint64_t value_id = 0);
 
 // A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
 Header* new_saved(const Header& from, Claim claim, LabelRef owner);
@@ -148,7 +160,9 @@ struct Use {
   std::source_location site;
   std::uint32_t own_handles = 0;
 };
-[[noreturn]] void raise_disposed(const Header& header, const Use& use);
+[[noreturn]] void raise_disposed(const Header& header, const Use& use);  // or symbolic
+// `current` is the trace the use happens in, 0 for eager code.
+[[noreturn]] void raise_symbolic(const Header& header, const Use& use, std::uint64_t current);
 [[noreturn]] void raise_wrong_session(const Header& header, const Use& use,
                                       const SessionState* current);
 

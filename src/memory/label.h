@@ -53,4 +53,10 @@ class LabelRef {
   Label* label_ = nullptr;
 };
 
+// Another owner of a label that is known to live; none for null.
+inline LabelRef share(Label* label) {
+  if (label != nullptr) label->retain();
+  return LabelRef(label);
+}
+
 }  // namespace tenure::detail

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "memory/header.h"
 #include "memory/ledger.h"
 #include "memory/session.h"
@@ -49,6 +50,9 @@ std::vector<Row> life_rows(const Story& story) {
     scope = fmt::format("in tidy{} (opened {})", quoted, site_text(story.birth.scope_site));
   }
   std::vector<Row> rows{{"born", site_text(story.birth.site), story.birth.op, scope}};
+  if (!story.traced_in.empty()) {
+    rows.push_back({"traced", site_text(story.traced_at), story.traced_in, ""});
+  }
   if (const auto& death = story.death) {
     rows.push_back({"died", site_text(death->site), std::string(name(death->cause)), death->by});
   }
@@ -82,6 +86,7 @@ std::string lifetime_text(std::string_view error, std::string_view problem, cons
 
 Story story_for(const Header& header, const Use& use) {
   Story story = make_story(header);
+  if (header.is_symbolic() && header.trace == current_trace()) --story.handles;  // the trace's own
   // A tensor moved in has no handle left but the op's, which was the user's.
   story.handles = story.handles > use.own_handles ? story.handles - use.own_handles : 1;
   return story;
@@ -128,7 +133,11 @@ Story make_story(const Header& header) {
   }
   story.handles = header.handles.load(std::memory_order_relaxed);
   std::uint32_t life = header.life.load(std::memory_order_acquire);
-  if ((life & Header::kDead) == 0) return story;
+  if (const Label* function = header.is_symbolic() ? header.owner.get() : nullptr) {
+    story.traced_in = label_text(*function);
+    story.traced_at = function->site;
+  }
+  if ((life & Header::kDead) == 0 || header.is_symbolic()) return story;
   while ((life & Header::kRecorded) == 0) {  // the thread that ends it is writing the record
     std::this_thread::yield();
     life = header.life.load(std::memory_order_acquire);
@@ -165,12 +174,30 @@ std::string remedy(const Story& story) {
 }
 
 void raise_disposed(const Header& header, const Use& use) {
+  if (header.is_symbolic()) raise_symbolic(header, use, current_trace());
   Story story = story_for(header, use);
   const std::string problem = use.input < 0
                                   ? fmt::format("{}: the tensor was disposed", use.op)
                                   : fmt::format("{}: input {} was disposed", use.op, use.input);
   std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
   throw DisposedError(text, std::move(story), use.site);
+}
+
+void raise_symbolic(const Header& header, const Use& use, std::uint64_t current) {
+  Story story = story_for(header, use);
+  const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
+  const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
+  const bool here = header.trace == current;
+  const std::string problem =
+      fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function,
+                  here ? "which is being traced" : "used outside its trace");
+  const std::string todo =
+      here ? "it has no value yet: return it from the function and read the result; to branch on "
+             "it, use cond."
+           : "return it from the function: the call gives the value. A symbolic tensor stored "
+             "elsewhere means nothing once its trace has ended.";
+  std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
+  throw InaccessibleTensorError(text, std::move(story), use.site);
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {

@@ -14,6 +14,7 @@
 #include "ops/kernel.h"
 #include "ops/recorder.h"
 #include "ops/strides.h"
+#include "ops/tracer.h"
 #include "ops/views.h"
 #include "tensor/access.h"
 #include "tensor/read_hook.h"
@@ -237,11 +238,8 @@ struct KernelCall {
 };
 
 void check(const Problem& problem, const Context& context, const OpDef& op) {
-  if (problem.format == nullptr) [[likely]]
-    return;
-  const auto& [a, b, c] = problem.values;
-  raise<ValueError>("{}: {}", op_name(context, op),
-                    fmt::format(fmt::runtime(problem.format), a, b, c));
+  if (problem.format != nullptr) [[unlikely]]
+    raise_problem(problem, op_name(context, op));
 }
 
 // For an op whose results' shapes depend on the inputs' values: has the kernel measure them.
@@ -270,11 +268,40 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   check(call.problem, context, op);
 }
 
+// Inside a trace: the same steps, with a node in place of a kernel.
+[[gnu::noinline]] void trace_into(Context& context, const OpDef& op, std::span<Tensor> in,
+                                  AttrsRef attrs, std::source_location site,
+                                  std::span<Tensor> out) {
+  Tracer& trace = *context.trace;
+  if (op.dynamic_sizes != 0) {
+    raise<UnsupportedError>(
+        "{}: the shape of its result depends on values, which a traced "
+        "function does not have: call it outside, on the function's results",
+        op_name(context, op));
+  }
+  SmallVector<const Layout*, kInlineInputs> from(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = trace.stand_in(in[i], op_name(context, op), static_cast<int>(i),
+                           context.call.op != nullptr ? context.call.site : site);
+    from[i] = &Access::header(in[i])->layout;
+  }
+  SmallVector<Layout, 1> layouts(out.size());
+  Infer infer{op.name, from, attrs, layouts};
+  op.infer(infer);
+  Recording recording(context, op, in, attrs);
+  trace.append(op, in, attrs, site, layouts, out);
+  recording.finish(out);
+}
+
 }  // namespace
 
 void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
                 std::span<Tensor> out) {
   Context& context = detail::context();
+  if (context.trace != nullptr) [[unlikely]] {
+    trace_into(context, op, in, attrs, site, out);
+    return;
+  }
   const PinnedInputs inputs(context, op, in, site);
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
@@ -295,6 +322,11 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
   recording.finish(out);
 }
 
+void raise_problem(const Problem& problem, const char* op) {
+  const auto& [a, b, c] = problem.values;
+  raise<ValueError>("{}: {}", op, fmt::format(fmt::runtime(problem.format), a, b, c));
+}
+
 KernelTable& kernel_table(DeviceType device) {
   static KernelTable* tables = new KernelTable[kDeviceTypes];
   return tables[static_cast<int>(device)];
@@ -308,6 +340,20 @@ void tell_tapes(const Tensor& value) {
   for (ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
     tape->read(value);
   }
+}
+
+bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_location site,
+                Tensor& value) {
+  ops::Tracer* trace = context().trace;
+  if (trace != nullptr) value = trace->read(variable, site);
+  return trace != nullptr;
+}
+
+bool trace_assign(const std::shared_ptr<VariableState>& variable, const Tensor& value,
+                  std::source_location site) {
+  ops::Tracer* trace = context().trace;
+  if (trace != nullptr) trace->assign(variable, value, site);
+  return trace != nullptr;
 }
 
 }  // namespace tenure::detail

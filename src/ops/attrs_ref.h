@@ -46,6 +46,7 @@ class AttrsBox {
       : value_(ref.data() != nullptr ? ref.type()->copy(ref.data()) : nullptr,
                AttrsDeleter{ref.type()}) {}
   AttrsRef ref() const { return {value_.get(), value_.get_deleter().type}; }
+  void* data() { return value_.get(); }
 
  private:
   std::unique_ptr<void, AttrsDeleter> value_;

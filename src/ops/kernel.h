@@ -91,4 +91,7 @@ class KernelTable {
 
 KernelTable& kernel_table(DeviceType device);
 
+// What a kernel's complaint becomes.
+[[noreturn]] void raise_problem(const Problem& problem, const char* op);
+
 }  // namespace tenure::ops

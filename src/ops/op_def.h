@@ -131,7 +131,10 @@ struct OpDef {
   GradKeeps grad_keeps{};
   Grads (*grad)(GradContext&) = nullptr;
   const char* no_gradient = nullptr;  // why there is none
-  mutable std::uint16_t index = 0;    // into the kernel tables; set once, by the registry
+  // For an op that draws random numbers: moves the attributes of a traced node to a seed and to the
+  // first counter of a call.
+  void (*reseed)(void* attrs, std::uint64_t seed, std::uint64_t first) = nullptr;
+  mutable std::uint16_t index = 0;  // into the kernel tables; set once, by the registry
 
   static constexpr int kVariadic = -1;
   static constexpr int kOutput0 = -1;

@@ -7,6 +7,7 @@
 #include "memory/context.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
+#include "tenure/create.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
 #include "tenure/views.h"
@@ -60,6 +61,7 @@ Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::sour
                       dtype);
   }
   detail::Context& context = detail::context();
+  if (context.trace != nullptr) return full({}, value, dtype, site);
   detail::StorageRef storage(detail::allocate_storage(Device{}, size_of(dtype), context.session));
   alignas(8) std::byte bytes[8];
   const std::size_t size = store_scalar(bytes, value, dtype);
@@ -75,7 +77,8 @@ Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_
   const detail::Header& header = detail::checked(x, op, input);
   if (header.layout.dtype == dtype) return x;
   // The cast would name itself; the user wrote `op`.
-  if (header.is_dead()) detail::raise_disposed(header, {op, input, site, 1});
+  if (header.is_dead() && header.trace != detail::current_trace())
+    detail::raise_disposed(header, {op, input, site, 1});
   const detail::CallScope call(op, site);
   return cast(Arg(std::move(x), site), dtype);
 }

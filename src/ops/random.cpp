@@ -19,31 +19,43 @@ void infer_random(Infer& infer) {
   infer.result(attrs.shape, attrs.dtype);
 }
 
+// A traced node's counters start at those of its function's call.
+template <class A>
+void reseed(void* attrs, std::uint64_t seed, std::uint64_t first) {
+  static_cast<A*>(attrs)->seed = seed;
+  static_cast<A*>(attrs)->offset += first;
+}
+
 constinit const OpDef kNormal{.name = "random_normal",
                               .infer = infer_random,
                               .inputs = 0,
                               .dispatch_on = OpDef::kOutput0,
-                              .no_gradient = kConstant};
+                              .no_gradient = kConstant,
+                              .reseed = reseed<RandomAttrs>};
 constinit const OpDef kUniform{.name = "random_uniform",
                                .infer = infer_random,
                                .inputs = 0,
                                .dispatch_on = OpDef::kOutput0,
-                               .no_gradient = kConstant};
+                               .no_gradient = kConstant,
+                               .reseed = reseed<RandomAttrs>};
 constinit const OpDef kTruncatedNormal{.name = "random_truncated_normal",
                                        .infer = infer_random,
                                        .inputs = 0,
                                        .dispatch_on = OpDef::kOutput0,
-                                       .no_gradient = kConstant};
+                                       .no_gradient = kConstant,
+                                       .reseed = reseed<RandomAttrs>};
 constinit const OpDef kBernoulli{.name = "random_bernoulli",
                                  .infer = infer_random,
                                  .inputs = 0,
                                  .dispatch_on = OpDef::kOutput0,
-                                 .no_gradient = kConstant};
+                                 .no_gradient = kConstant,
+                                 .reseed = reseed<RandomAttrs>};
 constinit const OpDef kRandint{.name = "random_randint",
                                .infer = infer_random,
                                .inputs = 0,
                                .dispatch_on = OpDef::kOutput0,
-                               .no_gradient = kConstant};
+                               .no_gradient = kConstant,
+                               .reseed = reseed<RandomAttrs>};
 
 constinit const OpDef kShuffle{.name = "shuffle",
                                .infer = same_shape,
@@ -52,7 +64,8 @@ constinit const OpDef kShuffle{.name = "shuffle",
                                  ShuffleAttrs back = g.attrs_as<ShuffleAttrs>();
                                  back.inverse = !back.inverse;
                                  return apply(kShuffle, g.dy(), ref(back));
-                               }};
+                               },
+                               .reseed = reseed<ShuffleAttrs>};
 
 // Every op moves the generator on by its element count, so no two ever share a counter.
 std::uint64_t take_counters(std::int64_t count) {

@@ -19,6 +19,9 @@ struct Access {
     return tensor;
   }
   static const std::shared_ptr<VariableState>& state(const Variable& v) { return v.state_; }
+  static Variable variable(std::shared_ptr<VariableState> state) {
+    return Variable(std::move(state));
+  }
   static const Tensor& tensor(const Source& source) { return source.tensor_; }
   static VariableState* variable(const Source& source) { return source.variable_.get(); }
 };

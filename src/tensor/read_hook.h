@@ -1,10 +1,21 @@
-// How reading a variable reaches the tapes that record, which stand below this layer.
+// How reading and assigning a variable reaches tapes and traces, which stand below this layer.
+// Defined beside the one road, in ops.
 #pragma once
+
+#include <memory>
+#include <source_location>
 
 #include "tenure/tensor.h"
 
 namespace tenure::detail {
 
-void tell_tapes(const Tensor& value);  // defined beside the one road, in ops
+struct VariableState;
+
+void tell_tapes(const Tensor& value);
+// True inside a trace, which then did what was asked.
+bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_location site,
+                Tensor& value);
+bool trace_assign(const std::shared_ptr<VariableState>& variable, const Tensor& value,
+                  std::source_location site);
 
 }  // namespace tenure::detail

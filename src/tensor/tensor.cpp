@@ -35,6 +35,10 @@ Pin::Pin(const Tensor& tensor, const char* op, std::source_location site)
 Tensor materialise(const Header& saved, const char* op, std::source_location site) {
   Context& current = context();
   Layout layout = saved.layout;
+  if (saved.is_symbolic()) {
+    return Access::adopt(new_symbolic(current, std::move(layout), saved.trace, saved.value,
+                                      share(current.function), op, site, saved.value_id));
+  }
   retain(saved.storage);
   StorageRef storage(saved.storage);
   const NoScope no_scope(current);
@@ -63,7 +67,10 @@ std::int64_t Tensor::numel() const { return checked(*this, "numel").layout.shape
 std::size_t Tensor::nbytes() const { return checked(*this, "nbytes").layout.nbytes(); }
 DType Tensor::dtype() const { return checked(*this, "dtype").layout.dtype; }
 Device Tensor::device() const { return checked(*this, "device").device; }
-bool Tensor::is_disposed() const { return checked(*this, "is_disposed").is_dead(); }
+bool Tensor::is_disposed() const {
+  const Header& header = checked(*this, "is_disposed");
+  return header.is_dead() && !header.is_symbolic();
+}
 Story Tensor::story() const { return make_story(checked(*this, "story")); }
 
 std::int64_t Tensor::dim(int axis) const {

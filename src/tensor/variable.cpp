@@ -49,7 +49,7 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
 
 Tensor Variable::read(std::source_location site) const {
   Tensor value;
-  {
+  if (!detail::trace_read(state_, site, value)) {
     const std::lock_guard lock(state_->mutex);
     Header& slot = *state_->value.get();
     if (!try_pin(slot)) raise_disposed(slot, {.op = "read", .site = site});
@@ -72,15 +72,17 @@ void Variable::assign(Arg value) {
     raise<ShapeError>("assign: a number for a variable of shape {}: use full(shape, value)",
                       state_->shape);
   }
-  const Pin pin(value.tensor(), "assign", value.site());
-  if (pin->layout.shape != state_->shape) {
+  const Layout& given = detail::checked(value.tensor(), "assign").layout;
+  if (given.shape != state_->shape) {
     raise<ShapeError>("assign: variable \"{}\" has shape {}, the value {}", name(), state_->shape,
-                      pin->layout.shape);
+                      given.shape);
   }
-  if (pin->layout.dtype != state_->dtype) {
+  if (given.dtype != state_->dtype) {
     raise<DtypeError>("assign: variable \"{}\" is {}, the value {}", name(), state_->dtype,
-                      pin->layout.dtype);
+                      given.dtype);
   }
+  if (detail::trace_assign(state_, value.tensor(), value.site())) return;
+  const Pin pin(value.tensor(), "assign", value.site());
   const std::lock_guard lock(state_->mutex);
   {
     Header& slot = *state_->value.get();

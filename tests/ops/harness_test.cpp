@@ -63,6 +63,23 @@ TEST_P(ReferencedOpWithInputs, any_layout_of_the_inputs_gives_the_same_value) {
   });
 }
 
+TEST_P(EveryOp, traced_gives_the_same_bits) {
+  Random random(17);
+  each_run(row.shapes, row.dtypes, [&](const Shapes& shapes, DType dtype) {
+    const Given given = draw_inputs(row, shapes, dtype, random);
+    set_seed(3);
+    const Tensor eager = row.run(given.tensors, dtype);
+    Function traced = function("row", [&](Tensors in) { return row.run(std::move(in), dtype); });
+    for (int call = 0; call < 2; ++call) {
+      set_seed(3);
+      const Tensor y = traced(given.tensors);
+      EXPECT_EQ(y.shape(), eager.shape());
+      EXPECT_EQ(y.dtype(), eager.dtype());
+      EXPECT_EQ(bits_of(y), bits_of(eager));
+    }
+  });
+}
+
 // Memory.
 
 TEST_P(OpWithInputs, moved_inputs_give_the_same_bits_and_shared_ones_stay_unchanged) {

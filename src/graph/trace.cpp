@@ -1,0 +1,136 @@
+#include "graph/trace.h"
+
+#include "core/raise.h"
+#include "core/warn.h"
+#include "memory/ledger.h"
+#include "memory/text.h"
+#include "tensor/variable_state.h"
+
+namespace tenure::graph {
+
+using detail::Access;
+using detail::Header;
+
+Trace::Trace(detail::LabelRef function)
+    : context_(detail::context()), before_(context_), id_(detail::new_value_id()) {
+  graph_.function = std::move(function);
+  context_.trace = this;
+  context_.trace_id = id_;
+  context_.function = graph_.function.get();
+  context_.tapes = nullptr;
+  context_.call = {};
+  context_.random = &random_;
+}
+
+Trace::~Trace() {
+  const auto scope = context_.scope;
+  context_ = before_;
+  context_.scope = scope;
+}
+
+Tensor Trace::symbol(Layout layout, const char* op, std::source_location site,
+                     std::uint64_t value_id) {
+  const auto value = static_cast<ValueId>(graph_.values.size());
+  graph_.values.push_back({layout.shape, layout.dtype});
+  symbols_.push_back(Access::adopt(
+      new_symbolic(context_, std::move(layout), id_, value, graph_.function, op, site, value_id)));
+  return symbols_.back();
+}
+
+Tensor Trace::add_input(const Tensor& x, std::source_location site) {
+  const Header& header = detail::checked(x, "call");
+  Tensor input =
+      symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "argument", site);
+  graph_.inputs.push_back(Access::header(input)->value);
+  return input;
+}
+
+Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_location site) {
+  Header& header = detail::checked(x, op, input);
+  const detail::Use use{op, input, site, 1};
+  if (header.is_symbolic()) {
+    if (header.trace != id_) raise_symbolic(header, use, id_);
+    return x;
+  }
+  if (!try_pin(header)) raise_disposed(header, use);
+  const detail::Pinned pinned{header};
+  if (header.session.load(std::memory_order_relaxed) != context_.session) {
+    raise_wrong_session(header, use, context_.session);
+  }
+  if (const auto found = captured_.find(header.id); found != captured_.end()) {
+    return symbols_[found->second];
+  }
+  detail::Saved saved(new_saved(header, detail::Claim::other, graph_.function));
+  Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "capture",
+                        site, header.value_id);
+  const ValueId value = Access::header(stand)->value;
+  graph_.captures.push_back({std::move(saved), value});
+  captured_.emplace(header.id, value);
+  return stand;
+}
+
+void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
+                   std::source_location site, std::span<Layout> layouts, std::span<Tensor> out) {
+  Node node;
+  node.op = &op;
+  node.attrs = ops::AttrsBox(attrs);
+  node.site = context_.call.op != nullptr ? context_.call.site : site;
+  for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
+  const std::uint64_t value_id = op.same_value ? Access::header(in[0])->value_id : 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = symbol(std::move(layouts[i]), op.name, site, value_id);
+    node.out.push_back(Access::header(out[i])->value);
+  }
+  graph_.nodes.push_back(std::move(node));
+}
+
+VariableUse& Trace::use_of(const std::shared_ptr<detail::VariableState>& variable) {
+  for (VariableUse& use : graph_.variables) {
+    if (use.variable == variable) return use;
+  }
+  return graph_.variables.emplace_back(VariableUse{variable, {}, {}});
+}
+
+Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
+                   std::source_location site) {
+  VariableUse& use = use_of(variable);
+  if (use.assigned) {
+    // The value it was given here, under the variable's own identity: gradients go to the variable.
+    const Header& value = *Access::header(symbols_[*use.assigned]);
+    return Access::adopt(new_symbolic(context_, value.layout, id_, value.value, graph_.function,
+                                      "read", site, variable->id));
+  }
+  if (!use.read) {
+    const Tensor first =
+        symbol(contiguous_layout(variable->shape, variable->dtype), "read", site, variable->id);
+    use.read = Access::header(first)->value;
+  }
+  return symbols_[*use.read];
+}
+
+void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
+                   std::source_location site) {
+  const Tensor stand = stand_in(value, "assign", -1, site);
+  use_of(variable).assigned = Access::header(stand)->value;
+}
+
+Graph Trace::finish(std::span<Tensor> results, bool check_escapes, std::source_location site) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tensor stand = stand_in(results[i], "return", static_cast<int>(i), site);
+    graph_.results.push_back(Access::header(stand)->value);
+    results[i] = Tensor();
+  }
+  if (check_escapes) {
+    for (const Tensor& symbol : symbols_) {
+      const Header& header = *Access::header(symbol);
+      if (header.handles.load(std::memory_order_relaxed) == 1) continue;
+      detail::warn(fmt::format("a symbolic tensor escaped the trace of {}: {}",
+                               label_text(*graph_.function.get()), make_story(header).text()));
+    }
+  }
+  symbols_.clear();
+  graph_.random_counters = random_.next.load(std::memory_order_relaxed);
+  return std::move(graph_);
+}
+
+}  // namespace tenure::graph

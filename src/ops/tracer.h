@@ -1,0 +1,35 @@
+// What the one road tells a function that is being traced. The graph layer implements this.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <span>
+
+#include "ops/op_def.h"
+#include "tenure/tensor.h"
+
+namespace tenure::detail {
+struct VariableState;
+}
+
+namespace tenure::ops {
+
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+
+  // What stands for an input in this trace: itself, or a capture of an eager tensor.
+  virtual Tensor stand_in(const Tensor& x, const char* op, int input,
+                          std::source_location site) = 0;
+  // Appends a node; all inputs are of this trace. Fills `out` with symbolic tensors.
+  virtual void append(const OpDef& op, std::span<const Tensor> in, AttrsRef attrs,
+                      std::source_location site, std::span<Layout> layouts,
+                      std::span<Tensor> out) = 0;
+  // Variables: a read gives what the trace last assigned, if it did.
+  virtual Tensor read(const std::shared_ptr<detail::VariableState>& variable,
+                      std::source_location site) = 0;
+  virtual void assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
+                      std::source_location site) = 0;
+};
+
+}  // namespace tenure::ops

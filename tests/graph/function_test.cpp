@@ -1,0 +1,320 @@
+// Traced functions: the same results as eager code, nothing retained, and clear errors (L23-L28).
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/expect.h"
+
+namespace tenure::testing {
+namespace {
+
+Tensor chain(const Tensor& x) { return tanh(x) * sigmoid(x) + relu(x); }
+
+TEST(Function, gives_what_eager_code_gives) {
+  Function f = function("chain", [](Tensor x) { return chain(x); });
+  const Tensor x = linspace(-3, 3, 100);
+  EXPECT_EQ(floats(f(x)), floats(chain(x)));
+  EXPECT_EQ(floats(f(x)), floats(chain(x)));
+  ASSERT_EQ(f.traces().size(), 1u);
+  EXPECT_EQ(f.traces()[0].hits, 1u);
+  EXPECT_EQ(f.traces()[0].signature, "float32 [100]");
+}
+
+TEST(Function, is_traced_once_per_signature) {
+  int traced = 0;
+  Function f = function("count", [&](Tensor x, int power) {
+    ++traced;
+    for (int i = 1; i < power; ++i) x = x * x;
+    return x;
+  });
+  const Tensor a = tensor({1.f, 2.f}), b = tensor({1.f, 2.f, 3.f});
+  EXPECT_EQ(floats(f(a, 2)), (Floats{1, 4}));
+  EXPECT_EQ(floats(f(a, 3)), (Floats{1, 16}));
+  EXPECT_EQ(floats(f(b, 2)), (Floats{1, 4, 9}));
+  EXPECT_EQ(floats(f(a, 2)), (Floats{1, 4}));
+  EXPECT_EQ(traced, 3);
+}
+
+TEST(Function, takes_and_gives_containers) {
+  Function f = function("sums", [](std::vector<Tensor> x) {
+    std::map<std::string, Tensor> result;
+    result["sum"] = x[0] + x[1];
+    result["difference"] = x[0] - x[1];
+    return result;
+  });
+  const auto result = f({tensor({3.f}), tensor({1.f})});
+  EXPECT_EQ(floats(result.at("sum")), Floats{4});
+  EXPECT_EQ(floats(result.at("difference")), Floats{2});
+}
+
+TEST(Function, may_return_an_argument_a_view_a_capture_and_one_value_twice) {
+  const Tensor held = tensor({7.f, 8.f});
+  Function f = function("identity", [&](Tensor x) {
+    const Tensor y = x * 2.f;
+    return std::vector<Tensor>{x, reshape(x, {2, 1}), held, y, y, transpose(reshape(y, {1, 2}))};
+  });
+  const Tensor x = tensor({1.f, 2.f});
+  const std::vector<Tensor> y = f(x);
+  EXPECT_EQ(floats(y[0]), (Floats{1, 2}));
+  EXPECT_EQ(y[1].shape(), (Shape{2, 1}));
+  EXPECT_EQ(floats(y[2]), (Floats{7, 8}));
+  EXPECT_EQ(floats(y[3]), (Floats{2, 4}));
+  EXPECT_EQ(floats(y[4]), (Floats{2, 4}));
+  EXPECT_EQ(floats(y[5]), (Floats{2, 4}));
+}
+
+TEST(Function, takes_arguments_that_are_views) {
+  Function f = function("double", [](Tensor x) { return x * 2.f; });
+  const Tensor x = reshape(arange(6), {2, 3});
+  EXPECT_EQ(floats(f(cast(transpose(x), DType::float32))), (Floats{0, 6, 2, 8, 4, 10}));
+  const Tensor y = cast(x, DType::float32);
+  EXPECT_EQ(floats(f(y[1])), (Floats{6, 8, 10}));
+  EXPECT_EQ(floats(f(transpose(y))), (Floats{0, 6, 2, 8, 4, 10}));
+}
+
+TEST(Function, reads_and_assigns_variables) {
+  Variable w(tensor({1.f, 2.f}), {.name = "w"});
+  Function step = function("step", [&](Tensor x) {
+    w.assign(w + x);
+    return w * 10.f;
+  });
+  EXPECT_EQ(floats(step(tensor({1.f, 1.f}))), (Floats{20, 30}));
+  EXPECT_EQ(floats(w.read()), (Floats{2, 3}));
+  EXPECT_EQ(floats(step(tensor({1.f, 1.f}))), (Floats{30, 40}));
+  EXPECT_EQ(floats(w.read()), (Floats{3, 4}));
+}
+
+TEST(Function, a_read_before_a_call_keeps_its_value) {
+  Variable w(tensor({1.f}), {.name = "w"});
+  Function step = function("step", [&] { w.assign(w * 2.f); });
+  const Tensor before = w.read();
+  step();
+  step();
+  EXPECT_EQ(floats(before), Floats{1});
+  EXPECT_EQ(floats(w.read()), Floats{4});
+}
+
+TEST(Function, a_tape_inside_trains) {
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f}, {4, 1});
+  const Tensor y = tensor({2.f, 4.f, 6.f, 8.f}, {4, 1});
+  const auto train = [&](Variable& w) {
+    GradientTape tape;
+    const Tensor loss = mean(square(matmul(x, w) - y));
+    w.assign(w - tape.gradient(loss, w) * 0.02f);
+    return loss;
+  };
+  Variable eager(zeros({1, 1})), traced(zeros({1, 1}));
+  Function step = function("train", [&] { return train(traced); });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(floats(step()), floats(train(eager)));
+  EXPECT_EQ(floats(traced.read()), floats(eager.read()));
+  EXPECT_NEAR(traced.read().item<float>(), 2, 0.1);
+  EXPECT_EQ(step.captures().size(), 2u);
+}
+
+TEST(Function, a_tape_around_sees_through_it) {
+  Variable w(tensor({3.f}), {.name = "w"});
+  Function f = function("square", [&](Tensor x) { return x * x * w; });
+  const Tensor x = tensor({2.f});
+  GradientTape tape;
+  tape.watch(x);
+  const std::vector<Tensor> g = tape.gradient(f(x), {x, w});
+  EXPECT_EQ(floats(g[0]), Floats{12});
+  EXPECT_EQ(floats(g[1]), Floats{4});
+}
+
+TEST(Function, functions_call_functions) {
+  Function inner = function("inner", [](Tensor x) { return x + 1.f; });
+  Function outer = function("outer", [&](Tensor x) { return inner(inner(x)) * 2.f; });
+  EXPECT_EQ(floats(outer(tensor({1.f}))), Floats{6});
+  EXPECT_EQ(floats(outer(tensor({2.f}))), Floats{8});
+}
+
+TEST(Function, randomness_advances_as_in_eager_code) {
+  const auto noise = [] { return random::normal({5}) + random::uniform({5}); };
+  Function f = function("noise", noise);
+  set_seed(7);
+  const Floats a = floats(noise()), b = floats(noise()), c = floats(noise());
+  set_seed(7);
+  EXPECT_EQ(floats(f()), a);
+  EXPECT_EQ(floats(f()), b);
+  EXPECT_EQ(floats(noise()), c);
+}
+
+TEST(Function, what_nobody_needs_is_not_computed) {
+  Function f = function("dead", [](Tensor x) {
+    const Tensor unused = exp(x);
+    return x + 1.f;
+  });
+  f(tensor({1.f}));
+  EXPECT_EQ(f.traces()[0].nodes, 3u);  // exp, the number, the sum
+  EXPECT_EQ(f.traces()[0].steps, 1u);
+}
+
+TEST(Function, dying_values_lend_their_bytes) {
+  Function f = function("chain", [](Tensor x) { return exp(tanh(exp(tanh(x)))); });
+  f(zeros({1000}));
+  EXPECT_EQ(f.traces()[0].steps, 4u);
+  EXPECT_EQ(f.traces()[0].arena_bytes, 4032u);  // one buffer of 4000 bytes, in units of 64
+}
+
+TEST(Function, dump_and_dot_show_the_graph) {
+  Variable w(tensor({3.f}), {.name = "w"});
+  Function f = function("line", [&](Tensor x) { return sum(x * w, {0}); });
+  f(tensor({2.f}));
+  const std::string text = f.dump();
+  EXPECT_HAS(text, "function \"line\"");
+  EXPECT_HAS(text, "%0 float32 [1] = argument");
+  EXPECT_HAS(text, "%1 float32 [1] = read \"w\"");
+  EXPECT_HAS(text, "%2 float32 [1] = mul(%0, %1)  # function_test.cpp:");
+  EXPECT_HAS(text, "%3 float32 [] = sum(%2) {axes=[0], keep_dims=false}");
+  EXPECT_HAS(text, "return %3");
+  EXPECT_HAS(f.dot(), "digraph \"line\"");
+}
+
+// L23: a symbolic tensor.
+
+TEST(L23, reading_a_symbolic_tensor_names_it_and_says_what_to_do) {
+  int line = 0;
+  Function f = function("bad", [&](Tensor x) {
+    const Tensor y = (x + 1.f).set_name("y");
+    line = here().line();
+    y.item<float>();
+    return y;
+  });
+  const std::string text = message_of<InaccessibleTensorError>([&] { f(tensor({1.f})); });
+  EXPECT_HAS(text,
+             "InaccessibleTensorError: item: the tensor is symbolic, a value of function "
+             "\"bad\", which is being traced: float32 [1] \"y\"");
+  EXPECT_HAS(text, "born      function_test.cpp:" + std::to_string(line - 1));
+  EXPECT_HAS(text, "traced    function_test.cpp:");
+  EXPECT_HAS(text, "used      function_test.cpp:" + std::to_string(line + 1));
+  EXPECT_HAS(text, "holders   1 handle (yours)");
+  EXPECT_HAS(text, "use cond");
+  EXPECT_TRUE(f.traces().empty());
+}
+
+TEST(L23, a_symbolic_tensor_outside_its_trace_is_refused) {
+  Tensor stolen;
+  Function f = function("leaky", [&](Tensor x) {
+    stolen = x * 2.f;
+    return stolen;
+  });
+  EXPECT_EQ(floats(f(tensor({1.f}))), Floats{2});
+  const std::string eager = message_of<InaccessibleTensorError>([&] { stolen + 1.f; });
+  EXPECT_HAS(eager,
+             "add: input 0 is symbolic, a value of function \"leaky\", used outside its trace");
+  EXPECT_HAS(eager, "return it from the function");
+  message_of<InaccessibleTensorError>([&] { stolen.to_vector<float>(); });
+  message_of<InaccessibleTensorError>([&] { keep(stolen); });
+  Function other = function("other", [&](Tensor x) { return x + stolen; });
+  const std::string traced = message_of<InaccessibleTensorError>([&] { other(tensor({1.f})); });
+  EXPECT_HAS(traced, "add: input 1 is symbolic, a value of function \"leaky\"");
+  EXPECT_FALSE(stolen.is_disposed());
+  EXPECT_EQ(stolen.shape(), Shape{1});
+  stolen.dispose();
+}
+
+TEST(L23, another_thread_cannot_use_it_while_it_is_traced) {
+  Function f = function("threads", [&](Tensor x) {
+    std::string text;
+    std::thread([&] { text = message_of<InaccessibleTensorError>([&] { x + 1.f; }); }).join();
+    EXPECT_HAS(text, "add: input 0 is symbolic");
+    return x;
+  });
+  f(tensor({1.f}));
+}
+
+TEST(L24, escapes_are_reported_when_asked_for) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  std::vector<Tensor> stolen;
+  const auto leaky = [&](Tensor x) {
+    stolen.push_back((x * 2.f).set_name("escaped"));
+    return x + 1.f;
+  };
+  Function quiet = function("quiet", leaky);
+  quiet(tensor({1.f}));
+  EXPECT_TRUE(warnings.empty());
+  Function strict = function("strict", leaky, {.check_escapes = true});
+  strict(tensor({1.f}));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_HAS(warnings[0], "a symbolic tensor escaped the trace of function \"strict\"");
+  EXPECT_HAS(warnings[0], "\"escaped\"");
+  Function clean = function("clean", [](Tensor x) { return chain(x); }, {.check_escapes = true});
+  clean(tensor({1.f}));
+  EXPECT_EQ(warnings.size(), 1u);
+  set_warning_sink({});
+}
+
+TEST(L25, a_captured_tensor_is_held_listed_and_safe_from_dispose) {
+  Tensor held = tensor({5.f}).set_name("held");
+  Function f = function("capturing", [&](Tensor x) { return x + held; });
+  f(tensor({1.f}));
+  ASSERT_EQ(f.captures().size(), 1u);
+  EXPECT_EQ(f.captures()[0].name, "held");
+  EXPECT_EQ(f.captures()[0].nbytes, 4u);
+  bool named = false;
+  for (const Holder& holder : why_alive(held))
+    named |= holder.text.find("capturing") != std::string::npos;
+  EXPECT_TRUE(named);
+  held.dispose();
+  EXPECT_EQ(floats(f(tensor({1.f}))), Floats{6});
+}
+
+TEST(L26, calls_retain_nothing_but_their_results) {
+  Variable w(random::normal({16, 16}));
+  Function f = function("step", [&](Tensor x) { return sum(chain(matmul(x, w))); });
+  const Tensor x = random::normal({8, 16});
+  f(x);
+  const MemoryInfo before = memory();
+  for (int i = 0; i < 100; ++i) f(x);
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(memory().storages, before.storages);
+  EXPECT_EQ(memory().live_bytes, before.live_bytes);
+  const Tensor y = f(x);
+  EXPECT_EQ(memory().tensors, before.tensors + 1);
+  EXPECT_EQ(memory().live_bytes, before.live_bytes + 4);
+}
+
+TEST(L26, the_cache_is_bounded_and_says_so_once) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  Function f = function("many", [](Tensor x) { return x + 1.f; }, {.most_traces = 3});
+  for (int n = 1; n <= 6; ++n) f(zeros({n}));
+  EXPECT_EQ(f.traces().size(), 3u);
+  EXPECT_EQ(f.traces()[0].signature, "float32 [6]");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_HAS(warnings[0], "function \"many\"");
+  set_warning_sink({});
+}
+
+TEST(L28, several_threads_call_one_function) {
+  Function f = function("shared", [](Tensor x) { return chain(exp(x) - tanh(x)); });
+  const Tensor x = linspace(-1, 1, 1000);
+  const Floats expected = floats(f(x));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) EXPECT_EQ(floats(f(x)), expected);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Function, a_function_that_throws_leaves_no_trace) {
+  bool fail = true;
+  Function f = function("throwing", [&](Tensor x) {
+    const Tensor y = exp(x);
+    if (fail) throw std::runtime_error("mine");
+    return y;
+  });
+  const Tensor x = tensor({0.f});
+  EXPECT_THROW(f(x), std::runtime_error);
+  EXPECT_EQ(floats(x + 1.f), Floats{1});
+  fail = false;
+  EXPECT_EQ(floats(f(x)), Floats{1});
+  EXPECT_EQ(f.traces().size(), 1u);
+}
+
+}  // namespace
+}  // namespace tenure::testing
