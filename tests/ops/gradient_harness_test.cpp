@@ -55,6 +55,24 @@ void expect_derivative(double expected, double magnitude, double step, F&& value
   EXPECT_NEAR(expected, measured, 1e-6 * (1 + magnitude));
 }
 
+TEST_P(DifferentiableOp, traced_gradient_has_the_same_bits) {
+  Random random(18);
+  each_run(small_shapes(row), floats_of(row), [&](const Shapes& shapes, DType dtype) {
+    const Given given = draw_inputs(row, shapes, dtype, random);
+    const Tensor dy = draw_output_gradient(row, given.tensors, dtype, random);
+    set_seed(4);
+    const Tensors eager = gradients(row, given.tensors, dy, dtype);
+    Function traced =
+        function("gradient", [&](Tensors in) { return gradients(row, in, dy, dtype); });
+    set_seed(4);
+    const Tensors replayed = traced(given.tensors);
+    ASSERT_EQ(replayed.size(), eager.size());
+    for (std::size_t i = 0; i < eager.size(); ++i) {
+      EXPECT_EQ(bits_of(replayed[i]), bits_of(eager[i])) << "input " << i;
+    }
+  });
+}
+
 TEST_P(DifferentiableOp, gradient_matches_finite_differences) {
   Random random(9);
   each_run(small_shapes(row), {DType::float64}, [&](const Shapes& shapes, DType dtype) {
