@@ -22,7 +22,7 @@ Case of_one(const char* name, std::vector<std::string_view> ops, Tensor (*run)(T
           .run = [run](Tensors in, DType) { return run(complex(OP_IN(0), OP_IN(1))); },
           .inputs = {{}, {}},
           .shapes = kPairs,
-          .value_shapes = {{{70001}, {70001}}},
+          .value_shapes = {{{16001}, {16001}}},
           .reference =
               elementwise([value](const std::vector<double>& x) { return value({x[0], x[1]}); }),
           .tolerance = {.ulps = 2, .epsilons = 4},
@@ -45,7 +45,7 @@ Case of_two(const char* name, const char* op, Tensor (*run)(Arg a, Arg b), Z (*v
                      {{}, {}, {}, {}},
                      {{3}, {3}, {2, 1}, {2, 1}},
                      {{0}, {0}, {}, {}}},
-          .value_shapes = {{{20001}, {20001}, {20001}, {20001}}, {{300, 1}, {300, 1}, {99}, {99}}},
+          .value_shapes = {{{8001}, {8001}, {8001}, {8001}}, {{300, 1}, {300, 1}, {99}, {99}}},
           .reference = elementwise([value](const std::vector<double>& x) {
             return mixed(value({x[0], x[1]}, {x[2], x[3]}));
           }),

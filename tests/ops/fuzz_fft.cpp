@@ -18,7 +18,7 @@ Trial trial_of(Dice& dice, const Shape& shape, int inputs) {
 Fuzz whole(const char* name, Tensor (*run)(Arg), int axes, bool inverse) {
   return {name, {name}, [=](Dice& dice) {
             const int least_rank = dice.chance(0.1) ? axes - 1 : axes;
-            Shape shape = dice.shape(least_rank, 3, 40 / axes, 1);
+            Shape shape = dice.shape(least_rank, axes + 1, axes == 1 ? 40 : 9, 1);
             if (shape.rank() == least_rank && least_rank < axes) {
               Trial trial = trial_of(dice, shape, 2);
               trial.complaint = {std::string(name) + ": at least", to_string(shape)};
