@@ -4,41 +4,6 @@
 #include "reference_sparse.h"
 
 namespace tenure::testing {
-namespace {
-
-// Of equal scores the first ones count.
-Array among_top(const Array& scores, const Array& targets, std::int64_t k) {
-  Array result{targets.shape, {}};
-  const auto classes = static_cast<std::size_t>(scores.shape[-1]);
-  for (std::size_t row = 0; row < targets.data.size(); ++row) {
-    std::vector<std::size_t> order;
-    for (std::size_t c = 0; c < classes; ++c) order.push_back(c);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return scores.data[row * classes + a] > scores.data[row * classes + b];
-    });
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(k);
-    const bool found =
-        targets.data[row] >= 0 &&
-        std::find(order.begin(), end, static_cast<std::size_t>(targets.data[row])) != end;
-    result.data.push_back(found ? 1 : 0);
-  }
-  return result;
-}
-
-Array confusions(const Arrays& in, std::int64_t classes) {
-  Array result{{classes, classes}, {}};
-  result.data.resize(static_cast<std::size_t>(classes * classes));
-  for (std::size_t i = 0; i < in[0].data.size(); ++i) {
-    const double label = in[0].data[i], guess = in[1].data[i];
-    const auto most = static_cast<double>(classes);
-    if (label < 0 || label >= most || guess < 0 || guess >= most) continue;
-    result.data[static_cast<std::size_t>(label * most + guess)] +=
-        in.size() > 2 ? in[2].data[i] : 1;
-  }
-  return result;
-}
-
-}  // namespace
 
 std::vector<Case> sampling_cases() {
   const Input classes{.least = -1, .most = 3, .dtype = DType::int32};

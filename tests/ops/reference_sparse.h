@@ -35,6 +35,11 @@ std::vector<std::int64_t> leaves(const Nest& nest);
 Nest gathered(const Nest& nest, const Array& indices);
 Array padded(const Nest& nest, const Shape& shape, const Array& values, const Array& otherwise);
 
+// Whether each target is among the k highest scores of its row; of equal ones the first count.
+Array among_top(const Array& scores, const Array& targets, std::int64_t k);
+// Of labels, predictions and, if there are any, weights.
+Array confusions(const Arrays& in, std::int64_t classes);
+
 Array vector_of(const std::vector<std::int64_t>& values);
 Tensor index_tensor(const std::vector<std::int64_t>& values, DType dtype = DType::int32);
 
