@@ -30,7 +30,8 @@ template <class T>
 inline constexpr DType natural_dtype = std::same_as<T, double> ? DType::float32 : dtype_of<T>;
 
 template <class T>
-concept Element = std::is_arithmetic_v<T> || std::same_as<T, Float16> || std::same_as<T, BFloat16>;
+concept Element = std::is_arithmetic_v<T> || std::same_as<T, Float16> ||
+                  std::same_as<T, BFloat16> || std::same_as<T, std::complex<float>>;
 }  // namespace detail
 
 // Copies the values. A shape whose element count differs is a ShapeError.

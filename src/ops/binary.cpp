@@ -1,6 +1,7 @@
 // Elementwise operations of two inputs, with broadcasting.
 #include "core/raise.h"
 #include "ops/apply.h"
+#include "ops/complex.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -56,21 +57,22 @@ constinit const OpDef kMul{.name = "mul",
                            .may_overwrite = kEither,
                            .grad_keeps = {kInput1, kInput0},
                            .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy() * g.x(1); }),
-                                     operand(g, 1, [&] { return g.dy() * g.x(0); })};
+                             return {operand(g, 0, [&] { return g.dy() * conjugated(g.x(1)); }),
+                                     operand(g, 1, [&] { return g.dy() * conjugated(g.x(0)); })};
                            }};
 
 // The numerator's gradient needs the divisor; the divisor's, the quotient too. Integers have none.
-constinit const OpDef kDiv{.name = "div",
-                           .infer = broadcast,
-                           .inputs = 2,
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = kEither,
-                           .grad_keeps = {kInput1, kInput1 | kOutput},
-                           .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy() / g.x(1); }),
-                                     operand(g, 1, [&] { return -(g.dy() * g.y() / g.x(1)); })};
-                           }};
+constinit const OpDef kDiv{
+    .name = "div",
+    .infer = broadcast,
+    .inputs = 2,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = kEither,
+    .grad_keeps = {kInput1, kInput1 | kOutput},
+    .grad = [](GradContext& g) -> Grads {
+      return {operand(g, 0, [&] { return g.dy() / conjugated(g.x(1)); }),
+              operand(g, 1, [&] { return -(g.dy() * conjugated(g.y()) / conjugated(g.x(1))); })};
+    }};
 
 // Where both are equal the gradient goes to the first, as in TensorFlow.js.
 constinit const OpDef kMaximum{

@@ -48,6 +48,9 @@ std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
     case DType::bfloat16:
       store(to, BFloat16(static_cast<float>(value.to_double())));
       break;
+    case DType::complex64:
+      store(to, std::complex<float>(static_cast<float>(value.to_double())));
+      break;
   }
   return size_of(dtype);
 }
@@ -121,7 +124,7 @@ Tensor as_float(const char* op, Arg&& x) {
   const std::source_location site = x.site();
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), DType::float32, site);
   Tensor tensor = as_tensor(op, std::move(x));
-  if (is_floating(tensor.dtype())) return tensor;
+  if (is_floating(tensor.dtype()) || is_complex(tensor.dtype())) return tensor;
   return operand_as(op, 0, std::move(tensor), DType::float32, site);
 }
 

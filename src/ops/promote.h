@@ -19,7 +19,7 @@ Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_
 // The shape of operand 0; a number's is that of a scalar.
 Shape shape_of(const char* op, const Arg& x);
 
-// The operand as a floating-point tensor: integers and bool become float32.
+// The operand as a floating-point or complex tensor: integers and bool become float32.
 Tensor as_float(const char* op, Arg&& x);
 // The operand as a tensor; bool becomes int32, and small integers too when `widen`.
 Tensor as_number(const char* op, Arg&& x, bool widen = false);

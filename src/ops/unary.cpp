@@ -2,6 +2,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/complex.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -23,12 +24,13 @@ constinit const OpDef kNeg{.name = "neg",
                            .grad_keeps = kNothing,
                            .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
 
-constinit const OpDef kExp{.name = "exp",
-                           .infer = same_shape,
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = input(0),
-                           .grad_keeps = kOutput,
-                           .grad = [](GradContext& g) -> Grads { return g.dy() * g.y(); }};
+constinit const OpDef kExp{
+    .name = "exp",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * conjugated(g.y()); }};
 
 constinit const OpDef kLog{.name = "log",
                            .infer = same_shape,
@@ -44,12 +46,13 @@ constinit const OpDef kSqrt{.name = "sqrt",
                             .grad_keeps = kOutput,
                             .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
 
-constinit const OpDef kSquare{.name = "square",
-                              .infer = same_shape,
-                              .accepts = Accepts::elementwise,
-                              .may_overwrite = input(0),
-                              .grad_keeps = kInput,
-                              .grad = [](GradContext& g) -> Grads { return g.dy() * (g.x() * 2); }};
+constinit const OpDef kSquare{
+    .name = "square",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); }};
 
 constinit const OpDef kRelu{
     .name = "relu",
@@ -112,10 +115,18 @@ constinit const OpDef kSigmoid{.name = "sigmoid",
 
 constinit const OpDef kCast{
     .name = "cast",
-    .infer = [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
+    .infer =
+        [](Infer& infer) {
+          const DType to = infer.attrs.as<CastAttrs>().to;
+          if (is_complex(infer.dtype(0)) && !is_complex(to)) {
+            raise<DtypeError>("cast: {} to {} would lose the imaginary part: use real()",
+                              infer.dtype(0), to);
+          }
+          infer.result(infer.shape(0), to);
+        },
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads { return cast(g.dy(), g.x_dtype()); }};
+    .grad = [](GradContext& g) -> Grads { return cast(real_part(g.dy()), g.x_dtype()); }};
 
 Tensor on_floats(const OpDef& op, Arg&& x) {
   const std::source_location site = x.site();

@@ -23,9 +23,11 @@ struct TypeRow {
 };
 // DLPack 0.6 has no code for bool; byte-sized unsigned integers stand for it elsewhere too.
 constexpr TypeRow kTypes[] = {
-    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},   {DType::int32, kDLInt, 32},
-    {DType::int64, kDLInt, 64},     {DType::uint8, kDLUInt, 8},       {DType::int8, kDLInt, 8},
-    {DType::float16, kDLFloat, 16}, {DType::bfloat16, kDLBfloat, 16}, {DType::boolean, kDLUInt, 8},
+    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},
+    {DType::int32, kDLInt, 32},     {DType::int64, kDLInt, 64},
+    {DType::uint8, kDLUInt, 8},     {DType::int8, kDLInt, 8},
+    {DType::float16, kDLFloat, 16}, {DType::bfloat16, kDLBfloat, 16},
+    {DType::boolean, kDLUInt, 8},   {DType::complex64, kDLComplex, 64},
 };
 
 DLDataType to_dl(DType dtype) {

@@ -48,7 +48,8 @@ struct Case {
   DTypes dtypes = kFloats;
   DType (*result)(DType) = same_dtype;
   bool differentiable = true;
-  double step = 1e-6;  // of finite differences
+  double step = 1e-6;            // of finite differences
+  double gradient_error = 1e-6;  // of finite differences, relative
   // How an error names the op and input i; empty where user code runs first and names its own.
   std::string error_name = std::string(ops.front());
 

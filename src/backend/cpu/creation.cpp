@@ -81,9 +81,17 @@ void eye(const ops::KernelArgs& args) noexcept {
   }
 
 constexpr ops::KernelRow kRows[] = {
-    TENURE_CREATION(float),        TENURE_CREATION(double),       TENURE_CREATION(std::int32_t),
-    TENURE_CREATION(std::int64_t), TENURE_CREATION(std::uint8_t), TENURE_CREATION(std::int8_t),
-    TENURE_CREATION(bool),         TENURE_CREATION(Float16),      TENURE_CREATION(BFloat16),
+    TENURE_CREATION(float),
+    TENURE_CREATION(double),
+    TENURE_CREATION(std::int32_t),
+    TENURE_CREATION(std::int64_t),
+    TENURE_CREATION(std::uint8_t),
+    TENURE_CREATION(std::int8_t),
+    TENURE_CREATION(bool),
+    TENURE_CREATION(Float16),
+    TENURE_CREATION(BFloat16),
+    {"fill", DType::complex64, &fill<std::complex<float>>},
+    {"eye", DType::complex64, &eye<std::complex<float>>},
 };
 
 #undef TENURE_CREATION
