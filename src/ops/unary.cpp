@@ -2,6 +2,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -18,6 +19,7 @@ Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), d
 
 constinit const OpDef kNeg{.name = "neg",
                            .infer = same_shape,
+                           .tfjs = "Neg",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kNothing,
@@ -25,6 +27,7 @@ constinit const OpDef kNeg{.name = "neg",
 
 constinit const OpDef kExp{.name = "exp",
                            .infer = same_shape,
+                           .tfjs = "Exp",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kOutput,
@@ -32,6 +35,7 @@ constinit const OpDef kExp{.name = "exp",
 
 constinit const OpDef kLog{.name = "log",
                            .infer = same_shape,
+                           .tfjs = "Log",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kInput,
@@ -39,6 +43,7 @@ constinit const OpDef kLog{.name = "log",
 
 constinit const OpDef kSqrt{.name = "sqrt",
                             .infer = same_shape,
+                            .tfjs = "Sqrt",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
@@ -46,6 +51,7 @@ constinit const OpDef kSqrt{.name = "sqrt",
 
 constinit const OpDef kSquare{.name = "square",
                               .infer = same_shape,
+                              .tfjs = "Square",
                               .accepts = Accepts::elementwise,
                               .may_overwrite = input(0),
                               .grad_keeps = kInput,
@@ -54,6 +60,7 @@ constinit const OpDef kSquare{.name = "square",
 constinit const OpDef kRelu{
     .name = "relu",
     .infer = same_shape,
+    .tfjs = "Relu",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -61,6 +68,7 @@ constinit const OpDef kRelu{
 
 constinit const OpDef kRelu6{.name = "relu6",
                              .infer = same_shape,
+                             .tfjs = "Relu6",
                              .accepts = Accepts::elementwise,
                              .may_overwrite = input(0),
                              .grad_keeps = kOutput,
@@ -72,6 +80,7 @@ constinit const OpDef kRelu6{.name = "relu6",
 // Below zero y = exp(x) - 1, so dy/dx = y + 1.
 constinit const OpDef kElu{.name = "elu",
                            .infer = same_shape,
+                           .tfjs = "Elu, EluGrad",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kOutput,
@@ -84,6 +93,7 @@ constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473768;
 constinit const OpDef kSelu{.name = "selu",
                             .infer = same_shape,
+                            .tfjs = "Selu",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
@@ -95,6 +105,7 @@ constinit const OpDef kSelu{.name = "selu",
 constinit const OpDef kTanh{
     .name = "tanh",
     .infer = same_shape,
+    .tfjs = "Tanh",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -102,6 +113,7 @@ constinit const OpDef kTanh{
 
 constinit const OpDef kSigmoid{.name = "sigmoid",
                                .infer = same_shape,
+                               .tfjs = "Sigmoid",
                                .accepts = Accepts::elementwise,
                                .may_overwrite = input(0),
                                .grad_keeps = kOutput,
@@ -113,21 +125,22 @@ constinit const OpDef kSigmoid{.name = "sigmoid",
 constinit const OpDef kCast{
     .name = "cast",
     .infer = [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
+    .tfjs = "Cast",
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return cast(g.dy(), g.x_dtype()); }};
 
-Tensor on_floats(const OpDef& op, Arg&& x) {
+}  // namespace
+
+Tensor on_floats(const OpDef& op, Arg&& x, AttrsRef attrs) {
   const std::source_location site = x.site();
-  return apply(op, {}, site, as_float(op.name, std::move(x)));
+  return apply(op, attrs, site, as_float(op.name, std::move(x)));
 }
 
 Tensor on_numbers(const OpDef& op, Arg&& x) {
   const std::source_location site = x.site();
   return apply(op, {}, site, as_number(op.name, std::move(x)));
 }
-
-}  // namespace
 
 Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
