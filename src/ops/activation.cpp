@@ -146,8 +146,10 @@ Tensor prelu(Arg x, Arg alpha) { return binary_on_floats(kPrelu, x, alpha); }
 Tensor elu(Arg x, double alpha) {
   const std::source_location site = x.site();
   const detail::CallScope call("elu", site);
-  const Tensor values = as_float("elu", std::move(x));
-  return where(greater_equal(values, 0), values, elu(values) * alpha);
+  Tensor values = as_float("elu", std::move(x));
+  Tensor below = elu(values) * alpha;
+  Tensor above_zero = greater_equal(values, 0);
+  return where(std::move(above_zero), std::move(values), std::move(below));
 }
 
 Tensor gelu(Arg x, GeluOptions options) {
@@ -158,19 +160,21 @@ Tensor silu(Arg x) { return on_floats(kSilu, std::move(x)); }
 
 Tensor swish(Arg x) {
   const detail::CallScope call("swish", x.site());
-  return silu(std::move(x));
+  return silu(as_float("swish", std::move(x)));
 }
 
 Tensor mish(Arg x) {
   const detail::CallScope call("mish", x.site());
-  const Tensor values = as_float("mish", std::move(x));
-  return values * tanh(softplus(values));
+  Tensor values = as_float("mish", std::move(x));
+  Tensor share = tanh(softplus(values));
+  return mul(std::move(values), std::move(share));
 }
 
 Tensor softsign(Arg x) {
   const detail::CallScope call("softsign", x.site());
-  const Tensor values = as_float("softsign", std::move(x));
-  return values / (abs(values) + 1);
+  Tensor values = as_float("softsign", std::move(x));
+  Tensor divisor = abs(values) + 1;
+  return div(std::move(values), std::move(divisor));
 }
 
 Tensor softplus(Arg x) { return on_floats(kSoftplus, std::move(x)); }

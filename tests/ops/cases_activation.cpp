@@ -21,9 +21,10 @@ Wide silu_of(Wide x) { return std::isinf(x) && x < 0 ? -0.0L : x * sigmoid_of(x)
 Wide gelu_of(Wide x) {
   return std::isinf(x) && x < 0 ? -0.0L : x * std::erfc(-x / sqrt2_v<Wide>) / 2;
 }
+// x (1 + tanh u) / 2, without the difference that a negative u makes of it.
 Wide gelu_by_tanh_of(Wide x) {
   const Wide u = sqrt2_v<Wide> * std::numbers::inv_sqrtpi_v<Wide> * (x + 0.044715L * x * x * x);
-  return x * (1 + std::tanh(u)) / 2;
+  return x * sigmoid_of(2 * u);
 }
 Wide hard_sigmoid_of(Wide x) {
   const Wide line = 0.2L * x + 0.5L;
@@ -51,8 +52,7 @@ const std::vector<UnaryRow>& activation_rows() {
        float_dtype},
       {"softplus", softplus, softplus_of, 3.5, kAny, kNumbers, float_dtype},
       {"log_sigmoid", log_sigmoid, log_sigmoid_of, 3.5, kAny, kNumbers, float_dtype},
-      {"silu", silu, silu_of, 3.5, kAny, kNumbers, float_dtype},
-      {"gelu", [](Arg x) { return gelu(std::move(x)); }, gelu_of, 4.5, kAny, kNumbers, float_dtype},
+      {"gelu", [](Arg x) { return gelu(std::move(x)); }, gelu_of, 6, kAny, kNumbers, float_dtype},
   };
   return rows;
 }
@@ -78,17 +78,19 @@ std::vector<Case> activation_cases() {
   cases.back().differentiable = false;
   cases.push_back(unary_case(
       "gelu_by_tanh", {"gelu"}, [](Arg x) { return gelu(std::move(x), {.approximate = true}); },
-      gelu_by_tanh_of, {.ulps = 5, .epsilons = 0.1}, kAny));
+      gelu_by_tanh_of, {.ulps = 10, .epsilons = 0.01}, kAny));
   cases.push_back(unary_case("hard_sigmoid", {"hard_sigmoid"}, hard_sigmoid, hard_sigmoid_of,
                              {.epsilons = 1}, {.low = -5, .high = 5, .away_from = {-2.5, 2.5}}));
   cases.push_back(unary_case(
-      "elu_with_alpha", {"where", "elu", "mul", "greater_equal"},
+      "elu_with_alpha", {"elu", "mul", "greater_equal", "where"},
       [](Arg x) { return elu(std::move(x), 1.5); }, elu_of, {.ulps = 4}, kKinked));
+  cases.push_back(unary_case("silu", {"silu"}, silu, silu_of, {.ulps = 3.5}, kAny));
   cases.push_back(unary_case("swish", {"silu"}, swish, silu_of, {.ulps = 3.5}, kAny));
   cases.push_back(
       unary_case("mish", {"mul", "tanh", "softplus"}, mish, mish_of, {.ulps = 8}, kAny));
   cases.push_back(
       unary_case("softsign", {"div", "abs", "add"}, softsign, softsign_of, {.ulps = 2}, kKinked));
+  keep_values_few(cases);
   for (Case& row : cases) {
     if (row.name == "elu_with_alpha") row.error_name = "elu";
     if (row.name == "swish" || row.name == "mish" || row.name == "softsign") {

@@ -75,7 +75,7 @@ std::vector<BinaryRow> rows() {
 Case add_n_case() {
   return {.name = "add_n",
           .ops = {"add_n"},
-          .run = OP_CALL(add_n({OP_IN(0), OP_IN(1), OP_IN(2)})),
+          .run = OP_CALL(add_n(std::move(in))),
           .inputs = {{}, {}, {}},
           .shapes = {{{2, 3, 4}, {2, 3, 4}, {2, 3, 4}},
                      {{}, {}, {}},

@@ -150,6 +150,7 @@ const std::vector<UnaryRow>& maths_rows() {
 std::vector<Case> maths_cases() {
   std::vector<Case> cases = cases_of(maths_rows());
   for (Case& row : cases_of(binary_rows())) cases.push_back(std::move(row));
+  keep_values_few(cases);
   return cases;
 }
 

@@ -30,4 +30,7 @@ std::vector<Case> cases_of(const std::vector<BinaryRow>& rows);
 Case unary_case(const char* title, std::vector<std::string_view> ops, Tensor (*run)(Arg x),
                 long double (*value)(long double x), Tolerance tolerance, Input input);
 
+// Leaves of the large shapes what shows that threads agree: the rows of add and exp show the rest.
+void keep_values_few(std::vector<Case>& cases);
+
 }  // namespace tenure::testing

@@ -132,7 +132,7 @@ Trial broadcast_args_trial(Dice& dice) {
     b.push_back(n + 1);
     trial.complaint = {"broadcast_args: sizes " + std::to_string(n) + " and " +
                        std::to_string(n + 1) + " do not broadcast"};
-  } else if (dice.chance(0.1)) {
+  } else if (a.rank() > 0 && dice.chance(0.1)) {
     a[0] = -3;
     trial.complaint = {"broadcast_args", "-3"};
     b = Shape::filled(a.rank(), 1);

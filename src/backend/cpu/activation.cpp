@@ -79,6 +79,22 @@ struct LogSigmoid : Costly {
   }
 };
 
+// x^2 / 2 less its rounded value.
+template <class D, class V>
+HWY_INLINE V lost_by_half_square(D d, V x, V rounded) {
+  const V half = hn::Set(d, 0.5f);
+#if HWY_NATIVE_FMA
+  return hn::MulSub(hn::Mul(x, half), x, rounded);
+#else
+  // By halves of 12 bits each, whose products are exact.
+  const hn::RebindToUnsigned<D> du;
+  const V high = hn::And(x, hn::BitCast(d, hn::Set(du, 0xfffff000u)));
+  const V low = hn::Sub(x, high);
+  const V first = hn::MulSub(hn::Mul(high, half), high, rounded);
+  return hn::MulAdd(hn::Mul(low, half), low, hn::MulAdd(high, low, first));
+#endif
+}
+
 // x erfc(-x / sqrt 2) / 2: no difference is taken that would lose the small results below zero.
 struct Gelu : Costly {
   static constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1, kRootHalfLow = -0x1.bdd3413b26456p-55;
@@ -87,12 +103,7 @@ struct Gelu : Costly {
   static HWY_INLINE V apply(D d, V x) {
     const V half = hn::Set(d, 0.5f);
     const V half_x = hn::Mul(x, half), half_square = hn::Mul(half_x, x);
-#if HWY_NATIVE_FMA
-    const V bounded = at_most(d, hn::Abs(x), 40);  // infinity less itself would be NaN
-    const V lost = hn::MulSub(hn::Mul(bounded, half), bounded, at_most(d, half_square, 800));
-#else
-    const V lost = hn::Zero(d);
-#endif
+    const V lost = lost_by_half_square(d, at_most(d, hn::Abs(x), 40), at_most(d, half_square, 800));
     const V size = hn::Mul(hn::Abs(x), hn::Set(d, static_cast<float>(kRootHalf)));
     const V tail = erfc_of_positive(d, size, half_square, lost);
     const V share = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 2), tail));

@@ -57,7 +57,7 @@ const Row kRows[] = {
     {"softplus", softplus, -110, 200, 3, 3},
     {"log_sigmoid", log_sigmoid, -200, 110, 3, 3},
     {"silu", silu, -85, 100, 3, 4},
-    {"gelu", gelu, -12, 12, 4, 4},
+    {"gelu", gelu, -12, 12, 6, 4},
 };
 
 template <class T>
