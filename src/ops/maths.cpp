@@ -153,19 +153,6 @@ constinit const OpDef kPow{.name = "pow",
                              return {operand(g, 0, of_base), operand(g, 1, of_power)};
                            }};
 
-constinit const OpDef kSquaredDifference{
-    .name = "squared_difference",
-    .infer = broadcast,
-    .inputs = 2,
-    .tfjs = "SquaredDifference",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = kEither,
-    .grad_keeps = kInput0 | kInput1,
-    .grad = [](GradContext& g) -> Grads {
-      const auto slope = [&] { return g.dy() * ((g.x(0) - g.x(1)) * 2); };
-      return {operand(g, 0, slope), operand(g, 1, [&] { return -slope(); })};
-    }};
-
 constinit const OpDef kAtan2{.name = "atan2",
                              .infer = broadcast,
                              .inputs = 2,
@@ -184,36 +171,11 @@ constinit const OpDef kAtan2{.name = "atan2",
 }  // namespace
 
 Family maths_ops() {
-  static constexpr const OpDef* ops[] = {&kAbs,
-                                         &kSign,
-                                         &kFloor,
-                                         &kCeil,
-                                         &kRound,
-                                         &kIsNan,
-                                         &kIsInf,
-                                         &kIsFinite,
-                                         &kReciprocal,
-                                         &kRsqrt,
-                                         &kExpm1,
-                                         &kLog1p,
-                                         &kErf,
-                                         &kSin,
-                                         &kCos,
-                                         &kTan,
-                                         &kAsin,
-                                         &kAcos,
-                                         &kAtan,
-                                         &kSinh,
-                                         &kCosh,
-                                         &kAsinh,
-                                         &kAcosh,
-                                         &kAtanh,
-                                         &kClip,
-                                         &kFloorDiv,
-                                         &kMod,
-                                         &kPow,
-                                         &kSquaredDifference,
-                                         &kAtan2};
+  static constexpr const OpDef* ops[] = {
+      &kAbs,        &kSign,     &kFloor, &kCeil,  &kRound, &kIsNan, &kIsInf, &kIsFinite,
+      &kReciprocal, &kRsqrt,    &kExpm1, &kLog1p, &kErf,   &kSin,   &kCos,   &kTan,
+      &kAsin,       &kAcos,     &kAtan,  &kSinh,  &kCosh,  &kAsinh, &kAcosh, &kAtanh,
+      &kClip,       &kFloorDiv, &kMod,   &kPow,   &kAtan2};
   return ops;
 }
 
@@ -263,7 +225,6 @@ Tensor clip(Arg x, Scalar low, Scalar high) {
 Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
 Tensor mod(Arg a, Arg b) { return binary(kMod, a, b); }
 Tensor pow(Arg a, Arg b) { return binary(kPow, a, b); }
-Tensor squared_difference(Arg a, Arg b) { return binary(kSquaredDifference, a, b); }
 Tensor atan2(Arg y, Arg x) { return binary_on_floats(kAtan2, y, x); }
 
 }  // namespace tenure

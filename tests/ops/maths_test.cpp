@@ -101,7 +101,6 @@ TYPED_TEST(MathsOfIntegers, the_ends_wrap_and_nothing_divides_by_zero) {
   EXPECT_EQ(
       pow(of({2, -1, -1, 0, 0, 1, 3}), of({-1, -3, -2, -1, 0, least, 0})).template to_vector<T>(),
       (Values{0, -1, 1, 0, 1, 1, 1}));
-  EXPECT_EQ(squared_difference(of({most}), of({least})).template to_vector<T>(), Values{1});
   EXPECT_EQ(clip(of({least, 0, most}), -3, 4).template to_vector<T>(), (Values{-3, 0, 4}));
   EXPECT_EQ(bitwise_xor(of({least, -1}), of({-1, -1})).template to_vector<T>(), (Values{most, 0}));
 }

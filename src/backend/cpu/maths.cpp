@@ -137,20 +137,6 @@ struct IsFinite : Cheap {
   }
 };
 
-struct SquaredDifference : Cheap {
-  template <class D, class V>
-  static HWY_INLINE V apply(D, V a, V b) {
-    const V difference = hn::Sub(a, b);
-    return hn::Mul(difference, difference);
-  }
-  template <class T>
-  static HWY_INLINE T of(T a, T b) {
-    using U = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
-    const U difference = static_cast<U>(a) - static_cast<U>(b);
-    return static_cast<T>(difference * difference);
-  }
-};
-
 // NaN passes.
 struct Clip : Cheap {
   template <class D, class V>
@@ -224,8 +210,6 @@ constexpr Floats kFloatRows[] = {
     to_bool<IsFinite>("is_finite"),
     {row<FloatPairLoop<InDouble<FloorDiv>, float>>("floor_div"),
      row<FloatPairLoop<FloorDiv, double>>("floor_div")},
-    {row<FloatPairLoop<SquaredDifference, float>>("squared_difference"),
-     row<FloatPairLoop<SquaredDifference, double>>("squared_difference")},
     pairs_in_double<Atan2>("atan2"),
     pairs_in_double<Pow>("pow"),
     pairs_in_double<Mod>("mod"),
@@ -233,22 +217,17 @@ constexpr Floats kFloatRows[] = {
 };
 
 template <class T>
-constexpr std::array<ops::KernelRow, 10> integers() {
-  return {row<PlainLoop<Abs, T, T>>("abs"),
-          row<PlainLoop<Sign, T, T>>("sign"),
-          row<PlainLoop<Floor, T, T>>("floor"),
-          row<PlainLoop<Ceil, T, T>>("ceil"),
-          row<PlainLoop<Round, T, T>>("round"),
-          row<PairLoop<FloorDiv, T, T>>("floor_div"),
-          row<PairLoop<SquaredDifference, T, T>>("squared_difference"),
-          row<PairLoop<Pow, T, T>>("pow"),
-          row<PairLoop<Mod, T, T>>("mod"),
+constexpr std::array<ops::KernelRow, 9> integers() {
+  return {row<PlainLoop<Abs, T, T>>("abs"),     row<PlainLoop<Sign, T, T>>("sign"),
+          row<PlainLoop<Floor, T, T>>("floor"), row<PlainLoop<Ceil, T, T>>("ceil"),
+          row<PlainLoop<Round, T, T>>("round"), row<PairLoop<FloorDiv, T, T>>("floor_div"),
+          row<PairLoop<Pow, T, T>>("pow"),      row<PairLoop<Mod, T, T>>("mod"),
           {"clip", dtype_of<T>, &clip<T>}};
 }
 
 constexpr std::size_t kFloats = 2 * std::size(kFloatRows);
 constexpr auto kRows = [] {
-  std::array<ops::KernelRow, kFloats + 40> rows{};
+  std::array<ops::KernelRow, kFloats + 36> rows{};
   std::size_t next = 0;
   for (const Floats& pair : kFloatRows) {
     for (const ops::KernelRow& each : pair) rows[next++] = each;
