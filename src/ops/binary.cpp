@@ -71,6 +71,14 @@ constinit const OpDef kDiv{.name = "div",
                                      operand(g, 1, [&] { return -(g.dy() * g.y() / g.x(1)); })};
                            }};
 
+constinit const OpDef kFloorDiv{.name = "floor_div",
+                                .infer = broadcast,
+                                .inputs = 2,
+                                .tfjs = "FloorDiv",
+                                .accepts = Accepts::elementwise,
+                                .may_overwrite = kEither,
+                                .no_gradient = kSteps};
+
 // The gradient of maximum and minimum: where both are equal it goes to the first, as in
 // TensorFlow.js.
 template <Tensor (*first_wins)(Arg, Arg), Tensor (*second_wins)(Arg, Arg)>
@@ -187,8 +195,9 @@ Tensor binary_on_floats(const OpDef& op, Arg& a, Arg& b) {
 
 Family binary_ops() {
   static constexpr const OpDef* ops[] = {
-      &kAdd,   &kSub,      &kMul,  &kDiv,       &kMaximum, &kMinimum,     &kAddN,
-      &kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual};
+      &kAdd,  &kSub,   &kMul,      &kDiv,  &kFloorDiv,  &kMaximum, &kMinimum,
+      &kAddN, &kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual,
+  };
   return ops;
 }
 
@@ -200,6 +209,7 @@ Tensor add(Arg a, Arg b) { return binary(kAdd, a, b); }
 Tensor sub(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor mul(Arg a, Arg b) { return binary(kMul, a, b); }
 Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
+Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
 Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
 Tensor minimum(Arg a, Arg b) { return binary(kMinimum, a, b); }
 Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }

@@ -108,14 +108,6 @@ constinit const OpDef kClip = of_input("clip", "ClipByValue", [](GradContext& g)
   return where(within, g.dy(), 0);
 });
 
-constinit const OpDef kFloorDiv{.name = "floor_div",
-                                .infer = broadcast,
-                                .inputs = 2,
-                                .tfjs = "FloorDiv",
-                                .accepts = Accepts::elementwise,
-                                .may_overwrite = kEither,
-                                .no_gradient = kSteps};
-
 // a - b floor(a / b)
 constinit const OpDef kMod{.name = "mod",
                            .infer = broadcast,
@@ -172,10 +164,10 @@ constinit const OpDef kAtan2{.name = "atan2",
 
 Family maths_ops() {
   static constexpr const OpDef* ops[] = {
-      &kAbs,        &kSign,     &kFloor, &kCeil,  &kRound, &kIsNan, &kIsInf, &kIsFinite,
-      &kReciprocal, &kRsqrt,    &kExpm1, &kLog1p, &kErf,   &kSin,   &kCos,   &kTan,
-      &kAsin,       &kAcos,     &kAtan,  &kSinh,  &kCosh,  &kAsinh, &kAcosh, &kAtanh,
-      &kClip,       &kFloorDiv, &kMod,   &kPow,   &kAtan2};
+      &kAbs,      &kSign,       &kFloor, &kCeil,  &kRound, &kIsNan, &kIsInf,
+      &kIsFinite, &kReciprocal, &kRsqrt, &kExpm1, &kLog1p, &kErf,   &kSin,
+      &kCos,      &kTan,        &kAsin,  &kAcos,  &kAtan,  &kSinh,  &kCosh,
+      &kAsinh,    &kAcosh,      &kAtanh, &kClip,  &kMod,   &kPow,   &kAtan2};
   return ops;
 }
 
@@ -222,7 +214,6 @@ Tensor clip(Arg x, Scalar low, Scalar high) {
   return apply(kClip, ref(ClipAttrs{low, high}), site, std::move(values));
 }
 
-Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
 Tensor mod(Arg a, Arg b) { return binary(kMod, a, b); }
 Tensor pow(Arg a, Arg b) { return binary(kPow, a, b); }
 Tensor atan2(Arg y, Arg x) { return binary_on_floats(kAtan2, y, x); }

@@ -32,6 +32,8 @@ const std::vector<Input> kEqualAtTimes(
     2, Input{.low = -2, .high = 2, .whole = true, .least = -2, .most = 2});
 const std::vector<Input> kAny(2, Input{.least = -99, .most = 99});
 
+const DTypes kWhole{DType::int32, DType::int64, DType::uint8, DType::int8, DType::boolean};
+
 std::vector<BinaryRow> rows() {
   return {
       {"add", add, [](double a, double b) { return a + b; }, kAny, kNumbers, number_dtype, true},
@@ -48,10 +50,25 @@ std::vector<BinaryRow> rows() {
        div,
        floor_quotient,
        {{.least = -99, .most = 99}, {.least = -3, .most = 3}},
-       {DType::int32, DType::int64, DType::uint8, DType::int8, DType::boolean},
+       kWhole,
        number_dtype,
        false,
        "div_of_integers"},
+      {"floor_div",
+       floor_div,
+       [](double a, double b) { return std::floor(a / b); },
+       {{}, {.low = -3, .high = 3, .away_from = {0}}},
+       kFloats,
+       same_dtype,
+       false},
+      {"floor_div",
+       floor_div,
+       floor_quotient,
+       {{.least = -99, .most = 99}, {.least = -3, .most = 3}},
+       kWhole,
+       number_dtype,
+       false,
+       "floor_div_of_integers"},
       {"maximum", maximum, larger_of, kAny, kNumbers, number_dtype, true},
       {"maximum", maximum, larger_of, kEqualAtTimes, kNumbers, number_dtype, false,
        "maximum_of_equals"},

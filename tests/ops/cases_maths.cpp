@@ -15,8 +15,6 @@ Wide is_inf_of(Wide x) { return std::isinf(x) ? 1 : 0; }
 Wide is_finite_of(Wide x) { return std::isfinite(x) ? 1 : 0; }
 Wide clip_of(Wide x) { return x > 5 ? 5 : x < 1 ? 1 : x; }
 
-double floor_quotient(double a, double b) { return std::floor(a / b); }
-double floor_quotient_of_integers(double a, double b) { return b == 0 ? 0 : std::floor(a / b); }
 double mod_of(double a, double b) {
   const double rest = std::fmod(a, b);
   return (a < 0) == (b < 0) ? rest : std::fmod(rest + b, b);
@@ -34,15 +32,6 @@ std::vector<BinaryRow> binary_rows() {
   const Input either_side{.low = -3, .high = 3, .away_from = {0}};
   const Input small{.least = -3, .most = 3};
   return {
-      {"floor_div", floor_div, floor_quotient, {any, either_side}, kFloats, same_dtype, false},
-      {"floor_div",
-       floor_div,
-       floor_quotient_of_integers,
-       {any, small},
-       kWhole,
-       number_dtype,
-       false,
-       "floor_div_of_integers"},
       {"mod", mod, mod_of, {any, divisor}, kFloats, same_dtype, true},
       {"mod", mod, mod_of, {any, either_side}, kFloats, same_dtype, false, "mod_of_either_sign"},
       {"mod", mod, mod_of_integers, {any, small}, kWhole, number_dtype, false, "mod_of_integers"},

@@ -17,6 +17,7 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h
 #include "backend/cpu/loops-inl.h"
+#include "backend/cpu/wide_math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,6 +78,23 @@ struct Div {
     } else {
       return static_cast<T>(a / b);
     }
+  }
+};
+
+struct FloorOfQuotient {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Floor(hn::Div(a, b));
+  }
+};
+
+// Floats divide in double, where no quotient of theirs rounds up to a whole number.
+struct FloorDiv : Div {
+  template <class D, class V>
+  static HWY_INLINE V apply(D d, V a, V b) {
+    using Wide = std::conditional_t<sizeof(hn::TFromD<D>) == sizeof(float),
+                                    InDouble<FloorOfQuotient>, FloorOfQuotient>;
+    return Wide::apply(d, a, b);
   }
 };
 
@@ -160,9 +178,16 @@ constexpr std::array<ops::KernelRow, 6> add_n_rows() {
            {"add_n", DType::int8, &AddN<std::int8_t>::run}}};
 }
 
-constexpr std::array kRows = {rows<Add>("add"), rows<Sub>("sub"),         rows<Mul>("mul"),
-                              rows<Div>("div"), rows<Maximum>("maximum"), rows<Minimum>("minimum"),
-                              add_n_rows()};
+constexpr std::array kRows = {
+    rows<Add>("add"),
+    rows<Sub>("sub"),
+    rows<Mul>("mul"),
+    rows<Div>("div"),
+    rows<FloorDiv>("floor_div"),
+    rows<Maximum>("maximum"),
+    rows<Minimum>("minimum"),
+    add_n_rows(),
+};
 
 std::span<const ops::KernelRow> binary_rows() { return {kRows.front().data(), 6 * kRows.size()}; }
 

@@ -208,8 +208,6 @@ constexpr Floats kFloatRows[] = {
     to_bool<IsNan>("is_nan"),
     to_bool<IsInf>("is_inf"),
     to_bool<IsFinite>("is_finite"),
-    {row<FloatPairLoop<InDouble<FloorDiv>, float>>("floor_div"),
-     row<FloatPairLoop<FloorDiv, double>>("floor_div")},
     pairs_in_double<Atan2>("atan2"),
     pairs_in_double<Pow>("pow"),
     pairs_in_double<Mod>("mod"),
@@ -217,7 +215,7 @@ constexpr Floats kFloatRows[] = {
 };
 
 template <class T>
-constexpr std::array<ops::KernelRow, 9> integers() {
+constexpr std::array<ops::KernelRow, 8> integers() {
   return {row<PlainLoop<Abs, T, T>>("abs"),     row<PlainLoop<Sign, T, T>>("sign"),
           row<PlainLoop<Floor, T, T>>("floor"), row<PlainLoop<Ceil, T, T>>("ceil"),
           row<PlainLoop<Round, T, T>>("round"), row<PairLoop<FloorDiv, T, T>>("floor_div"),
@@ -227,7 +225,7 @@ constexpr std::array<ops::KernelRow, 9> integers() {
 
 constexpr std::size_t kFloats = 2 * std::size(kFloatRows);
 constexpr auto kRows = [] {
-  std::array<ops::KernelRow, kFloats + 36> rows{};
+  std::array<ops::KernelRow, kFloats + 32> rows{};
   std::size_t next = 0;
   for (const Floats& pair : kFloatRows) {
     for (const ops::KernelRow& each : pair) rows[next++] = each;

@@ -305,29 +305,6 @@ struct Atanh : Costly {
   static double of(double x) { return std::atanh(x); }
 };
 
-// The floor of the quotient; of integers as `div` has it: by 0 it is 0, and the one quotient that
-// does not fit wraps.
-struct FloorDiv : Cheap {
-  template <class D, class V>
-  static HWY_INLINE V apply(D, V a, V b) {
-    return hn::Floor(hn::Div(a, b));
-  }
-  static HWY_INLINE double of(double a, double b) { return std::floor(a / b); }
-  template <class T>
-    requires std::is_integral_v<T>
-  static HWY_INLINE T of(T a, T b) {
-    if (b == 0) return 0;
-    if constexpr (std::is_signed_v<T>) {
-      if (b == -1) return static_cast<T>(-static_cast<std::make_unsigned_t<T>>(a));
-      const T quotient = static_cast<T>(a / b);
-      const bool rounded_up = quotient * b != a && (a ^ b) < 0;
-      return static_cast<T>(quotient - (rounded_up ? 1 : 0));
-    } else {
-      return static_cast<T>(a / b);
-    }
-  }
-};
-
 // exp(b log |a|), with the sign of an odd power; 0, infinities and NaN are the C library's.
 struct Pow : Costly {
   template <class D, class V>
