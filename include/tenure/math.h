@@ -20,6 +20,7 @@ TENURE_API Tensor div(Arg a, Arg b);        // integers: floor division, x / 0 i
 TENURE_API Tensor floor_div(Arg a, Arg b);  // integers: as div
 TENURE_API Tensor maximum(Arg a, Arg b);
 TENURE_API Tensor minimum(Arg a, Arg b);
+TENURE_API Tensor squared_difference(Arg a, Arg b);
 TENURE_API Tensor mod(Arg a, Arg b);    // has the sign of b; by 0 it is NaN, and 0 for integers
 TENURE_API Tensor pow(Arg a, Arg b);    // integers wrap; 2 to a negative power is 0
 TENURE_API Tensor atan2(Arg y, Arg x);  // the angle of the point (x, y)

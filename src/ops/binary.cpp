@@ -106,6 +106,19 @@ constinit const OpDef kMinimum{.name = "minimum",
                                .grad_keeps = kInput0 | kInput1,
                                .grad = to_the_winner<less_equal, greater>};
 
+constinit const OpDef kSquaredDifference{
+    .name = "squared_difference",
+    .infer = broadcast,
+    .inputs = 2,
+    .tfjs = "SquaredDifference",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = kEither,
+    .grad_keeps = kInput0 | kInput1,
+    .grad = [](GradContext& g) -> Grads {
+      const auto slope = [&] { return g.dy() * ((g.x(0) - g.x(1)) * 2); };
+      return {operand(g, 0, slope), operand(g, 1, [&] { return -slope(); })};
+    }};
+
 constinit const OpDef kAddN{.name = "add_n",
                             .infer =
                                 [](Infer& infer) {
@@ -195,8 +208,10 @@ Tensor binary_on_floats(const OpDef& op, Arg& a, Arg& b) {
 
 Family binary_ops() {
   static constexpr const OpDef* ops[] = {
-      &kAdd,  &kSub,   &kMul,      &kDiv,  &kFloorDiv,  &kMaximum, &kMinimum,
-      &kAddN, &kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual,
+      &kAdd,       &kSub,     &kMul,          &kDiv,
+      &kFloorDiv,  &kMaximum, &kMinimum,      &kSquaredDifference,
+      &kAddN,      &kEqual,   &kNotEqual,     &kLess,
+      &kLessEqual, &kGreater, &kGreaterEqual,
   };
   return ops;
 }
@@ -212,6 +227,7 @@ Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
 Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
 Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
 Tensor minimum(Arg a, Arg b) { return binary(kMinimum, a, b); }
+Tensor squared_difference(Arg a, Arg b) { return binary(kSquaredDifference, a, b); }
 Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }
 Tensor operator-(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor operator*(Arg a, Arg b) { return binary(kMul, a, b); }

@@ -126,6 +126,19 @@ struct Minimum {
   }
 };
 
+struct SquaredDifference {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    const V difference = hn::Sub(a, b);
+    return hn::Mul(difference, difference);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    const T difference = Sub::of(a, b);
+    return Mul::of(difference, difference);
+  }
+};
+
 template <class Op, class T>
 using FloatOrInteger =
     std::conditional_t<std::is_floating_point_v<T>, FloatPairLoop<Op, T>, PairLoop<Op, T, T>>;
@@ -186,6 +199,7 @@ constexpr std::array kRows = {
     rows<FloorDiv>("floor_div"),
     rows<Maximum>("maximum"),
     rows<Minimum>("minimum"),
+    rows<SquaredDifference>("squared_difference"),
     add_n_rows(),
 };
 
