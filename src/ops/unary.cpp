@@ -3,6 +3,7 @@
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/complex.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -19,6 +20,7 @@ Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), d
 
 constinit const OpDef kNeg{.name = "neg",
                            .infer = same_shape,
+                           .tfjs = "Neg",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kNothing,
@@ -27,6 +29,7 @@ constinit const OpDef kNeg{.name = "neg",
 constinit const OpDef kExp{
     .name = "exp",
     .infer = same_shape,
+    .tfjs = "Exp",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -34,6 +37,7 @@ constinit const OpDef kExp{
 
 constinit const OpDef kLog{.name = "log",
                            .infer = same_shape,
+                           .tfjs = "Log",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kInput,
@@ -41,6 +45,7 @@ constinit const OpDef kLog{.name = "log",
 
 constinit const OpDef kSqrt{.name = "sqrt",
                             .infer = same_shape,
+                            .tfjs = "Sqrt",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
@@ -49,6 +54,7 @@ constinit const OpDef kSqrt{.name = "sqrt",
 constinit const OpDef kSquare{
     .name = "square",
     .infer = same_shape,
+    .tfjs = "Square",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kInput,
@@ -57,6 +63,7 @@ constinit const OpDef kSquare{
 constinit const OpDef kRelu{
     .name = "relu",
     .infer = same_shape,
+    .tfjs = "Relu",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -64,6 +71,7 @@ constinit const OpDef kRelu{
 
 constinit const OpDef kRelu6{.name = "relu6",
                              .infer = same_shape,
+                             .tfjs = "Relu6",
                              .accepts = Accepts::elementwise,
                              .may_overwrite = input(0),
                              .grad_keeps = kOutput,
@@ -75,6 +83,7 @@ constinit const OpDef kRelu6{.name = "relu6",
 // Below zero y = exp(x) - 1, so dy/dx = y + 1.
 constinit const OpDef kElu{.name = "elu",
                            .infer = same_shape,
+                           .tfjs = "Elu, EluGrad",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kOutput,
@@ -87,6 +96,7 @@ constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473768;
 constinit const OpDef kSelu{.name = "selu",
                             .infer = same_shape,
+                            .tfjs = "Selu",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
@@ -98,6 +108,7 @@ constinit const OpDef kSelu{.name = "selu",
 constinit const OpDef kTanh{
     .name = "tanh",
     .infer = same_shape,
+    .tfjs = "Tanh",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -105,6 +116,7 @@ constinit const OpDef kTanh{
 
 constinit const OpDef kSigmoid{.name = "sigmoid",
                                .infer = same_shape,
+                               .tfjs = "Sigmoid",
                                .accepts = Accepts::elementwise,
                                .may_overwrite = input(0),
                                .grad_keeps = kOutput,
@@ -124,21 +136,22 @@ constinit const OpDef kCast{
           }
           infer.result(infer.shape(0), to);
         },
+    .tfjs = "Cast",
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return cast(real_part(g.dy()), g.x_dtype()); }};
 
-Tensor on_floats(const OpDef& op, Arg&& x) {
+}  // namespace
+
+Tensor on_floats(const OpDef& op, Arg&& x, AttrsRef attrs) {
   const std::source_location site = x.site();
-  return apply(op, {}, site, as_float(op.name, std::move(x)));
+  return apply(op, attrs, site, as_float(op.name, std::move(x)));
 }
 
 Tensor on_numbers(const OpDef& op, Arg&& x) {
   const std::source_location site = x.site();
   return apply(op, {}, site, as_number(op.name, std::move(x)));
 }
-
-}  // namespace
 
 Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,

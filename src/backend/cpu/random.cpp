@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/cpu/elementwise.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/philox.h"
@@ -129,19 +130,32 @@ void truncated_normal(const ops::KernelArgs& args) noexcept {
   });
 }
 
+// 1 for each word up to `last`, else 0, times `one`. Without branches, so that it vectorises.
+template <class T>
+void compare_words(const Words& words, std::uint32_t last, std::int32_t one, T* dst) {
+  const auto value = [=](std::uint32_t word) {
+    return static_cast<T>(static_cast<std::int32_t>(word <= last) & one);
+  };
+  TENURE_VECTORISE
+  for (std::int64_t i = 0; i < kBatch; ++i) {
+    dst[4 * i] = value(words.word[0][i]);
+    dst[4 * i + 1] = value(words.word[1][i]);
+    dst[4 * i + 2] = value(words.word[2][i]);
+    dst[4 * i + 3] = value(words.word[3][i]);
+  }
+}
+
 template <class T>
 void bernoulli(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
   const auto ones = static_cast<std::uint64_t>(std::clamp(attrs.a.to_double(), 0.0, 1.0) * 0x1p32);
+  const auto last = static_cast<std::uint32_t>(ones - 1);
   for_batches<T, 4>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     draw_words(attrs.seed, counter, 0, words);
-    for (std::int64_t block = 0; 4 * block < count; ++block) {
-      const std::int64_t some = std::min<std::int64_t>(4, count - 4 * block);
-      for (std::int64_t w = 0; w < some; ++w) {
-        dst[4 * block + w] = static_cast<T>(words.word[w][block] < ones);
-      }
-    }
+    T all[4 * kBatch];
+    compare_words(words, last, ones == 0 ? 0 : 1, all);
+    std::copy_n(all, count, dst);
   });
 }
 
