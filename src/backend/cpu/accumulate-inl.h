@@ -147,6 +147,57 @@ HWY_INLINE typename Op::template Total<T> reduce_run(const T* HWY_RESTRICT src,
   return sum.total();
 }
 
+// A place in runs of equal length, at which all of a vector lies within them, and one where only
+// its first lanes do; there a load gives 0 for the others.
+template <class T>
+struct WholeVector {
+  using D = hn::ScalableTag<T>;
+  std::int64_t i;
+  HWY_INLINE hn::Vec<D> load(const T* src) const { return hn::LoadU(D(), src + i); }
+  HWY_INLINE void store(hn::Vec<D> v, T* dst) const { hn::StoreU(v, D(), dst + i); }
+  HWY_INLINE hn::Vec<D> or_zero(hn::Vec<D> v) const { return v; }
+};
+template <class T>
+struct PartOfVector {
+  using D = hn::ScalableTag<T>;
+  std::int64_t i;
+  std::size_t count;
+  HWY_INLINE hn::Vec<D> load(const T* src) const { return load_first(D(), src + i, count); }
+  HWY_INLINE void store(hn::Vec<D> v, T* dst) const { store_first(D(), v, dst + i, count); }
+  HWY_INLINE hn::Vec<D> or_zero(hn::Vec<D> v) const {
+    return hn::IfThenElseZero(hn::FirstN(D(), count), v);
+  }
+};
+
+// Calls body(place) for each vector of a run of `count` elements.
+template <class T, class Body>
+HWY_INLINE void for_vectors(std::int64_t count, Body body) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(WholeVector<T>{i});
+  if (i < count) body(PartOfVector<T>{i, static_cast<std::size_t>(count - i)});
+}
+
+// The sum of all lanes of term(place), four vectors at a time.
+template <class T, class Term>
+HWY_INLINE double sum_of(std::int64_t count, Term term) {
+  using At = WholeVector<T>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  AccumulatorOf<Sum, T> sum;
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = term(At{i}), b = term(At{i + lanes});
+    const auto c = term(At{i + 2 * lanes}), d = term(At{i + 3 * lanes});
+    sum.add(hn::Add(hn::Add(a, b), hn::Add(c, d)));
+  }
+  for (; i + lanes <= count; i += lanes) sum.add(term(At{i}));
+  if (i < count) {
+    const PartOfVector<T> last{i, static_cast<std::size_t>(count - i)};
+    sum.add(last.or_zero(term(last)));
+  }
+  return sum.total();
+}
+
 }  // namespace tenure::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

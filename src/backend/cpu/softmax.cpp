@@ -32,71 +32,21 @@ HWY_INLINE V exp_of_negative(D d, V x) {
   return exp_within(d, at_least(d, x, Constants<D>::kExpMin));
 }
 
-// Calls body(i, load, store) for each vector of a line: load(src) and store(v, dst) are of its
-// elements, as many as there are; of others load gives 0.
-template <class T, class Body>
-HWY_INLINE void each_vector(std::int64_t count, Body body) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    body(
-        i, [d, i](const T* src) HWY_ATTR { return hn::LoadU(d, src + i); },
-        [d, i](V v, T* dst) HWY_ATTR { hn::StoreU(v, d, dst + i); });
-  }
-  if (i < count) {
-    const auto rest = static_cast<std::size_t>(count - i);
-    body(
-        i, [d, i, rest](const T* src) HWY_ATTR { return load_first(d, src + i, rest); },
-        [d, i, rest](V v, T* dst) HWY_ATTR { store_first(d, v, dst + i, rest); });
-  }
-}
-
-// The sum of term(i) over full vectors, four at a time, and of rest(i, count).
-template <class T, class Term, class Rest>
-HWY_INLINE double sum_terms(std::int64_t count, Term term, Rest rest) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  AccumulatorOf<Sum, T> sum;
-  std::int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    const auto a = term(i), b = term(i + lanes);
-    const auto c = term(i + 2 * lanes), e = term(i + 3 * lanes);
-    sum.add(hn::Add(hn::Add(a, b), hn::Add(c, e)));
-  }
-  for (; i + lanes <= count; i += lanes) sum.add(term(i));
-  if (i < count) {
-    const auto left = static_cast<std::size_t>(count - i);
-    sum.add(hn::IfThenElseZero(hn::FirstN(d, left), rest(i, left)));
-  }
-  return sum.total();
-}
-
 template <bool logarithm, class T>
 HWY_INLINE void softmax_line(const T* src, T* dst, std::int64_t count) {
   const hn::ScalableTag<T> d;
   const auto largest = hn::Set(d, reduce_run<Max>(src, count));
-  const auto term = [&](auto x, auto store) HWY_ATTR {
-    const auto e = exp_of_negative(d, hn::Sub(x, largest));
-    if constexpr (!logarithm) store(e);
+  const double sum = sum_of<T>(count, [&](auto at) HWY_ATTR {
+    const auto e = exp_of_negative(d, hn::Sub(at.load(src), largest));
+    if constexpr (!logarithm) at.store(e, dst);
     return e;
-  };
-  const double sum = sum_terms<T>(
-      count,
-      [&](std::int64_t i) HWY_ATTR {
-        return term(hn::LoadU(d, src + i), [&](auto e) HWY_ATTR { hn::StoreU(e, d, dst + i); });
-      },
-      [&](std::int64_t i, std::size_t left) HWY_ATTR {
-        return term(load_first(d, src + i, left),
-                    [&](auto e) HWY_ATTR { store_first(d, e, dst + i, left); });
-      });
+  });
   const auto factor = hn::Set(d, static_cast<T>(logarithm ? std::log(sum) : 1 / sum));
-  each_vector<T>(count, [&](std::int64_t, auto load, auto store) HWY_ATTR {
+  for_vectors<T>(count, [&](auto at) HWY_ATTR {
     if constexpr (logarithm) {
-      store(hn::Sub(hn::Sub(load(src), largest), factor), dst);
+      at.store(hn::Sub(hn::Sub(at.load(src), largest), factor), dst);
     } else {
-      store(hn::Mul(load(dst), factor), dst);
+      at.store(hn::Mul(at.load(dst), factor), dst);
     }
   });
 }
@@ -111,18 +61,17 @@ HWY_INLINE void softmax_columns(const T* src, T* dst, std::int64_t count, std::i
   HWY_ALIGN double sums[kTile] = {};
   for (std::int64_t j = 0; j < kTile; ++j) largest[j] = Max::kIdentity<T>;
   for (std::int64_t i = 0; i < count; ++i) {
-    each_vector<T>(columns, [&](std::int64_t j, auto load, auto store) HWY_ATTR {
-      store(Max::combine(hn::LoadU(d, largest + j), load(src + i * stride)), largest);
+    for_vectors<T>(columns, [&](auto at) HWY_ATTR {
+      at.store(Max::combine(at.load(largest), at.load(src + i * stride)), largest);
     });
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    each_vector<T>(columns, [&](std::int64_t j, auto load, auto store) HWY_ATTR {
-      const auto e =
-          exp_of_negative(d, hn::Sub(load(src + i * stride), hn::LoadU(d, largest + j)));
-      if constexpr (!logarithm) store(e, dst + i * stride);
-      AccumulatorOf<Sum, T> sum(sums + j);
+    for_vectors<T>(columns, [&](auto at) HWY_ATTR {
+      const auto e = exp_of_negative(d, hn::Sub(at.load(src + i * stride), at.load(largest)));
+      if constexpr (!logarithm) at.store(e, dst + i * stride);
+      AccumulatorOf<Sum, T> sum(sums + at.i);
       sum.add(e);
-      sum.store(sums + j);
+      sum.store(sums + at.i);
     });
   }
   HWY_ALIGN T factors[kTile];
@@ -130,12 +79,12 @@ HWY_INLINE void softmax_columns(const T* src, T* dst, std::int64_t count, std::i
     factors[j] = static_cast<T>(logarithm ? std::log(sums[j]) : 1 / sums[j]);
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    each_vector<T>(columns, [&](std::int64_t, auto load, auto store) HWY_ATTR {
+    for_vectors<T>(columns, [&](auto at) HWY_ATTR {
       if constexpr (logarithm) {
-        const auto x = hn::Sub(load(src + i * stride), load(largest));
-        store(hn::Sub(x, load(factors)), dst + i * stride);
+        const auto x = hn::Sub(at.load(src + i * stride), at.load(largest));
+        at.store(hn::Sub(x, at.load(factors)), dst + i * stride);
       } else {
-        store(hn::Mul(load(dst + i * stride), load(factors)), dst + i * stride);
+        at.store(hn::Mul(at.load(dst + i * stride), at.load(factors)), dst + i * stride);
       }
     });
   }
@@ -174,17 +123,12 @@ HWY_INLINE V gradient(D d, V y, V dy, V sum) {
 template <bool logarithm, class T>
 HWY_INLINE void gradient_line(const T* y, const T* dy, T* dst, std::int64_t count) {
   const hn::ScalableTag<T> d;
-  const double total = sum_terms<T>(
-      count,
-      [&](std::int64_t i) HWY_ATTR {
-        return gradient_term<logarithm>(hn::LoadU(d, y + i), hn::LoadU(d, dy + i));
-      },
-      [&](std::int64_t i, std::size_t left) HWY_ATTR {
-        return gradient_term<logarithm>(load_first(d, y + i, left), load_first(d, dy + i, left));
-      });
+  const double total = sum_of<T>(count, [&](auto at) HWY_ATTR {
+    return gradient_term<logarithm>(at.load(y), at.load(dy));
+  });
   const auto sum = hn::Set(d, static_cast<T>(total));
-  each_vector<T>(count, [&](std::int64_t, auto load, auto store) HWY_ATTR {
-    store(gradient<logarithm>(d, load(y), load(dy), sum), dst);
+  for_vectors<T>(count, [&](auto at) HWY_ATTR {
+    at.store(gradient<logarithm>(d, at.load(y), at.load(dy), sum), dst);
   });
 }
 
@@ -195,18 +139,19 @@ HWY_INLINE void gradient_columns(const T* y, const T* dy, T* dst, std::int64_t c
   const hn::ScalableTag<T> d;
   HWY_ALIGN double sums[kTile] = {};
   for (std::int64_t i = 0; i < count; ++i) {
-    each_vector<T>(columns, [&](std::int64_t j, auto load, auto) HWY_ATTR {
-      AccumulatorOf<Sum, T> sum(sums + j);
-      sum.add(gradient_term<logarithm>(load(y + i * stride), load(dy + i * stride)));
-      sum.store(sums + j);
+    for_vectors<T>(columns, [&](auto at) HWY_ATTR {
+      AccumulatorOf<Sum, T> sum(sums + at.i);
+      sum.add(gradient_term<logarithm>(at.load(y + i * stride), at.load(dy + i * stride)));
+      sum.store(sums + at.i);
     });
   }
   HWY_ALIGN T totals[kTile];
   for (std::int64_t j = 0; j < columns; ++j) totals[j] = static_cast<T>(sums[j]);
   for (std::int64_t i = 0; i < count; ++i) {
-    each_vector<T>(columns, [&](std::int64_t, auto load, auto store) HWY_ATTR {
-      store(gradient<logarithm>(d, load(y + i * stride), load(dy + i * stride), load(totals)),
-            dst + i * stride);
+    for_vectors<T>(columns, [&](auto at) HWY_ATTR {
+      at.store(gradient<logarithm>(d, at.load(y + i * stride), at.load(dy + i * stride),
+                                   at.load(totals)),
+               dst + i * stride);
     });
   }
 }
