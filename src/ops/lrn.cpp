@@ -21,6 +21,7 @@ namespace {
 // Sums over neighbours, as a product with the matrix of who is whose neighbour.
 Tensor near_sum(const Tensor& x, std::int64_t radius) {
   const std::int64_t depth = x.dim(-1);
+  if (x.numel() == 0) return x;
   const Tensor place = arange(0, depth, 1, x.dtype());
   const Tensor distance = reshape(place, {depth, 1}) - place;
   const auto reach = static_cast<double>(radius);

@@ -254,17 +254,22 @@ constinit const OpDef kLayerNorm{
     }};
 
 // The operands as tensors of x's dtype (float32 for integers), and scale and offset after them.
+// Each is alive: what is made of them later would count its inputs otherwise than the user.
 std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> given,
                              const std::optional<Arg>& scale, const std::optional<Arg>& offset) {
   std::vector<Tensor> out;
   const auto add = [&](Arg arg) {
     const auto input = static_cast<int>(out.size());
+    const std::source_location site = arg.site();
+    if (!arg.scalar()) {
+      const detail::Header& header = detail::checked(arg.tensor(), op, input);
+      if (header.is_dead()) detail::raise_disposed(header, {op, input, site, 1});
+    }
     if (input == 0) {
       out.push_back(as_float(op, std::move(arg)));
     } else if (arg.scalar()) {
-      out.push_back(scalar_tensor(op, *arg.scalar(), out[0].dtype(), arg.site()));
+      out.push_back(scalar_tensor(op, *arg.scalar(), out[0].dtype(), site));
     } else {
-      const std::source_location site = arg.site();
       out.push_back(operand_as(op, input, std::move(arg).tensor(), out[0].dtype(), site));
     }
   };
