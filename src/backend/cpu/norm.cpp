@@ -21,6 +21,7 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h
 #include "backend/cpu/accumulate-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +31,16 @@ namespace {
 constexpr std::int64_t kRows = 8;         // that are summed in registers
 constexpr std::int64_t kTile = 256;       // columns at a time
 constexpr std::int64_t kRunPiece = 4096;  // elements of a run at a time
+
+// As many elements as a vector of double has.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_wide(D d, const T* src) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return hn::LoadU(d, src);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), src));
+  }
+}
 
 // Adds `rows` rows to the moments of each column, of which there are `seen` rows already.
 template <class T>
@@ -69,12 +80,14 @@ void add_rows(const T* src, std::int64_t rows, std::int64_t stride, std::int64_t
     });
     double* to_mean = mean + column;
     double* to_squares = squares + column;
-    TENURE_VECTORISE
-    for (std::int64_t j = 0; j < columns; ++j) {
-      const double apart = static_cast<double>(block_mean[j]) - to_mean[j];
-      to_mean[j] += apart * share;
-      to_squares[j] += static_cast<double>(block_squares[j]) + apart * apart * weight;
-    }
+    for_vectors<double>(columns, [&](auto at) HWY_ATTR {
+      const hn::ScalableTag<double> wide;
+      const auto before = at.load(to_mean);
+      const auto apart = hn::Sub(load_wide(wide, block_mean + at.i), before);
+      const auto own = hn::Add(at.load(to_squares), load_wide(wide, block_squares + at.i));
+      at.store(hn::MulAdd(apart, hn::Set(wide, share), before), to_mean);
+      at.store(hn::MulAdd(hn::Mul(apart, apart), hn::Set(wide, weight), own), to_squares);
+    });
   }
 }
 
@@ -122,16 +135,35 @@ HWY_INLINE RunningMoments moments_of_run(const T* src, std::int64_t count) {
   return moments;
 }
 
-// dst = (x - mean) * a + b, with one of each per column.
+// From this many bytes on a result is written past the caches, which keep the input instead.
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+
+// Whether rows can be written that way: whole vectors, each where a vector begins.
 template <class T>
+bool streams(const T* src, const T* dst, std::int64_t numel, std::int64_t width) {
+  const std::size_t bytes = hn::Lanes(hn::ScalableTag<T>()) * sizeof(T);
+  const auto row = static_cast<std::size_t>(width) * sizeof(T);
+  return src != dst && numel * static_cast<std::int64_t>(sizeof(T)) >= kStreamBytes &&
+         row % bytes == 0 && reinterpret_cast<std::uintptr_t>(dst) % bytes == 0;
+}
+
+// dst = (x - mean) * a + b, with one of each per column.
+template <bool stream, class T>
 void transform_rows(const T* src, T* dst, std::int64_t rows, std::int64_t width, const T* mean,
                     const T* a, const T* b) {
+  const hn::ScalableTag<T> d;
   for (std::int64_t r = 0; r < rows; ++r, src += width, dst += width) {
     for_vectors<T>(width, [&](auto at) HWY_ATTR {
       const auto centred = hn::Sub(at.load(src), at.load(mean));
-      at.store(hn::MulAdd(centred, at.load(a), at.load(b)), dst);
+      const auto y = hn::MulAdd(centred, at.load(a), at.load(b));
+      if constexpr (stream) {
+        hn::Stream(y, d, dst + at.i);
+      } else {
+        at.store(y, dst);
+      }
     });
   }
+  if constexpr (stream) hwy::FlushStream();
 }
 
 template <class T>
@@ -181,13 +213,15 @@ struct BatchScratch {
 template <class T>
 void transform(const BatchLayout& layout, const T* src, T* dst, const Tables<T>& tables) {
   if (layout.inner == 1) {
+    const bool past_caches = streams(src, dst, layout.numel(), layout.period);
     each_index(layout.serial(), layout.pieces, [&](std::int64_t piece) {
       const std::int64_t offset = layout.first_row(piece) * layout.period;
-      transform_rows(src + offset, dst + offset, layout.rows_of(piece), layout.period, tables[0],
-                     tables[1], tables[2]);
+      const auto run = past_caches ? transform_rows<true, T> : transform_rows<false, T>;
+      run(src + offset, dst + offset, layout.rows_of(piece), layout.period, tables[0], tables[1],
+          tables[2]);
     });
     const std::int64_t offset = layout.rows * layout.period;
-    transform_rows(src + offset, dst + offset, 1, layout.rest, tables[0], tables[1], tables[2]);
+    transform_rows<false>(src + offset, dst + offset, 1, layout.rest, tables[0], tables[1], tables[2]);
     return;
   }
   each_index(layout.serial(), layout.outer * layout.features, [&](std::int64_t i) {
@@ -202,9 +236,20 @@ template <class T>
 void piece_moments(const BatchLayout& layout, const T* src, double* mean, double* squares) {
   if (layout.inner == 1) {
     each_index(layout.serial(), layout.pieces, [&](std::int64_t piece) {
+      double* own_mean = mean + piece * layout.period;
+      double* own_squares = squares + piece * layout.period;
       column_moments(src + layout.first_row(piece) * layout.period, layout.rows_of(piece),
-                     layout.period, layout.period, mean + piece * layout.period,
-                     squares + piece * layout.period);
+                     layout.period, layout.period, own_mean, own_squares);
+      // The columns of a feature come to its first.
+      const auto rows = static_cast<double>(layout.rows_of(piece));
+      for (std::int64_t f = 0; f < layout.features; ++f) {
+        RunningMoments moments;
+        for (std::int64_t j = f; j < layout.period; j += layout.features) {
+          moments.add({rows, own_mean[j], own_squares[j]});
+        }
+        own_mean[f] = moments.mean;
+        own_squares[f] = moments.squares;
+      }
     });
     return;
   }
@@ -225,11 +270,10 @@ RunningMoments moments_of_feature(const BatchLayout& layout, const T* src, std::
                                   const double* mean, const double* squares) {
   RunningMoments moments;
   for (std::int64_t piece = 0; piece < layout.pieces; ++piece) {
-    const auto count = static_cast<double>(layout.rows_of(piece) * layout.inner);
-    for (std::int64_t j = feature; j < layout.period; j += layout.features) {
-      const std::int64_t at = piece * layout.period + j;
-      moments.add({count, mean[at], squares[at]});
-    }
+    const std::int64_t repeats = layout.period / layout.features;
+    const auto count = static_cast<double>(layout.rows_of(piece) * repeats * layout.inner);
+    const std::int64_t at = piece * layout.period + feature;
+    moments.add({count, mean[at], squares[at]});
   }
   const T* rest = src + layout.rows * layout.period;
   for (std::int64_t j = feature; j < layout.rest; j += layout.features) {
@@ -311,13 +355,14 @@ void add_gradient_rows(const T* dy, const T* x, std::int64_t rows, std::int64_t 
         at.store(sum, block_sums);
         at.store(product, block_products);
       });
-      double* to_sums = sums + column;
-      double* to_products = products + column;
-      TENURE_VECTORISE
-      for (std::int64_t j = 0; j < columns; ++j) {
-        to_sums[j] += static_cast<double>(block_sums[j]);
-        to_products[j] += static_cast<double>(block_products[j]);
-      }
+      for_vectors<double>(columns, [&](auto at) HWY_ATTR {
+        const hn::ScalableTag<double> wide;
+        double* to_sums = sums + column;
+        double* to_products = products + column;
+        at.store(hn::Add(at.load(to_sums), load_wide(wide, block_sums + at.i)), to_sums);
+        at.store(hn::Add(at.load(to_products), load_wide(wide, block_products + at.i)),
+                 to_products);
+      });
     }
   }
 }

@@ -13,9 +13,9 @@ namespace tenure::cpu {
 // a few features fill vectors too; what does not make such a row is `rest`. Other features are runs
 // of `inner` elements, and `period` is their number.
 struct BatchLayout {
-  static constexpr std::int64_t kLeastPeriod = 256;
+  static constexpr std::int64_t kLeastPeriod = 768;
   static constexpr std::int64_t kPieceElements = 64 * 1024;
-  static constexpr std::int64_t kMostPieces = 64;
+  static constexpr std::int64_t kMostPieces = 32;
 
   std::int64_t outer, features, inner;
   std::int64_t period;
