@@ -59,14 +59,14 @@ constinit const OpDef kLocalResponseGrad{
       });
     }};
 
-constinit const OpDef kLocalResponse{
-    .name = "local_response_normalization",
-    .infer = same_shape,
-    .tfjs = "LRN",
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads {
-      return apply(kLocalResponseGrad, g.attrs(), std::source_location::current(), g.dy(), g.x());
-    }};
+constinit const OpDef kLocalResponse{.name = "local_response_normalization",
+                                     .infer = same_shape,
+                                     .tfjs = "LRN",
+                                     .grad_keeps = kInput,
+                                     .grad = [](GradContext& g) -> Grads {
+                                       return apply(kLocalResponseGrad, g.attrs(),
+                                                    std::source_location::current(), g.dy(), g.x());
+                                     }};
 
 }  // namespace ops
 

@@ -386,8 +386,8 @@ Tensor group_norm(Arg& x, std::int64_t groups, const BatchNormOptions& options) 
   Axes back = order;
   for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
   Tensor moved = transpose(reshape(in[0], split), order);
-  Tensor normal = layer_norm(
-      std::move(moved), {.axes = range(2, split.rank()), .epsilon = options.epsilon});
+  Tensor normal =
+      layer_norm(std::move(moved), {.axes = range(2, split.rank()), .epsilon = options.epsilon});
   Tensor y = reshape(transpose(std::move(normal), back), shape);
   if (attrs.scaled) y = std::move(y) * per_feature(in[1], shape, attrs.axis);
   if (attrs.shifted) y = std::move(y) + per_feature(in.back(), shape, attrs.axis);
@@ -405,8 +405,8 @@ Tensor l2_normalize(Arg& x, const Axes& axes, double epsilon) {
 }  // namespace
 
 Family norm_ops() {
-  static constexpr const OpDef* ops[] = {&kBatchNorm,     &kBatchNormTraining, &kBatchNormGrad,
-                                         &kLayerNorm,     &kLayerNormGrad,     &kLocalResponse,
+  static constexpr const OpDef* ops[] = {&kBatchNorm,        &kBatchNormTraining, &kBatchNormGrad,
+                                         &kLayerNorm,        &kLayerNormGrad,     &kLocalResponse,
                                          &kLocalResponseGrad};
   static constexpr Composite composites[] = {
       {"rms_norm", nullptr, "square, mean, sqrt, div, mul"},

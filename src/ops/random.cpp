@@ -84,8 +84,8 @@ Tensor draw(const OpDef& op, const char* name, RandomAttrs attrs, std::source_lo
 }  // namespace
 
 Family random_ops() {
-  static constexpr const OpDef* ops[] = {&kNormal,    &kUniform, &kTruncatedNormal,
-                                         &kBernoulli, &kRandint, &kShuffle, &kDropout};
+  static constexpr const OpDef* ops[] = {&kNormal,  &kUniform, &kTruncatedNormal, &kBernoulli,
+                                         &kRandint, &kShuffle, &kDropout};
   return ops;
 }
 
@@ -160,8 +160,7 @@ Tensor dropout(Arg x, double rate, const DropoutOptions& options) {
     raise<ShapeError>("dropout: noise of {} does not broadcast to {}", shape, values.shape());
   }
   const DropoutAttrs attrs{
-      rate,
-      options.seed.value_or(detail::context().random->seed.load(std::memory_order_relaxed)),
+      rate, options.seed.value_or(detail::context().random->seed.load(std::memory_order_relaxed)),
       options.seed ? 0 : take_counters(shape.numel())};
   if (shape == values.shape()) return apply(kDropout, ref(attrs), site, std::move(values));
   Tensor mask = apply(kDropout, ref(attrs), site, ones(shape, values.dtype(), site));

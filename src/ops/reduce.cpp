@@ -197,8 +197,8 @@ Tensor logsumexp(Arg& x, const Axes* axes, ReduceOptions options) {
   const Tensor total = sum(exp(values - largest), over, {.keep_dims = true});
   // Where all are -inf no gradient flows, instead of 0 / 0.
   const Tensor none = equal(total, 0);
-  Tensor result = where(none, -std::numeric_limits<double>::infinity(),
-                        log(where(none, 1, total)) + largest);
+  Tensor result =
+      where(none, -std::numeric_limits<double>::infinity(), log(where(none, 1, total)) + largest);
   return without_axes(std::move(result), values.shape(), over, options.keep_dims);
 }
 
@@ -221,8 +221,7 @@ Tensor vector_norm(Tensor x, const Axes& over, double order, ReduceOptions optio
   }
   // Zeros take no part: the logarithm's gradient at 0 would spoil the others'.
   const Tensor zero = equal(size, 0);
-  const Tensor total =
-      sum(where(zero, 0, exp(log(where(zero, 1, size)) * order)), over, options);
+  const Tensor total = sum(where(zero, 0, exp(log(where(zero, 1, size)) * order)), over, options);
   const Tensor nothing = equal(total, 0);
   return where(nothing, 0, exp(log(where(nothing, 1, total)) / order));
 }
@@ -277,17 +276,11 @@ Family reduce_ops() {
 }  // namespace ops
 
 Tensor sum(Arg x) { return ops::sum(x, nullptr, {}); }
-Tensor sum(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::sum(x, &axes, options);
-}
+Tensor sum(Arg x, const Axes& axes, ReduceOptions options) { return ops::sum(x, &axes, options); }
 Tensor prod(Arg x) { return ops::prod(x, nullptr, {}); }
-Tensor prod(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::prod(x, &axes, options);
-}
+Tensor prod(Arg x, const Axes& axes, ReduceOptions options) { return ops::prod(x, &axes, options); }
 Tensor mean(Arg x) { return ops::mean(x, nullptr, {}); }
-Tensor mean(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::mean(x, &axes, options);
-}
+Tensor mean(Arg x, const Axes& axes, ReduceOptions options) { return ops::mean(x, &axes, options); }
 Tensor max(Arg x) { return ops::extreme(ops::kMax, x, nullptr, {}); }
 Tensor max(Arg x, const Axes& axes, ReduceOptions options) {
   return ops::extreme(ops::kMax, x, &axes, options);

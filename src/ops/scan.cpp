@@ -68,30 +68,29 @@ Tensor recurrence(Tensor factor, Tensor term, RecurrenceAttrs attrs) {
                std::move(term));
 }
 
-constinit const OpDef kCumsum{.name = "cumsum",
-                              .infer = same_shape,
-                              .tfjs = "Cumsum",
-                              .may_overwrite = input(0),
-                              .grad_keeps = kNothing,
-                              .grad = [](GradContext& g) -> Grads {
-                                const auto& attrs = g.attrs_as<ScanAttrs>();
-                                return cumsum(
-                                    g.dy(), attrs.axis,
-                                    {.exclusive = attrs.exclusive, .reverse = !attrs.reverse});
-                              }};
-
-constinit const OpDef kCumprod{
-    .name = "cumprod",
+constinit const OpDef kCumsum{
+    .name = "cumsum",
     .infer = same_shape,
-    .tfjs = "Cumprod",
+    .tfjs = "Cumsum",
     .may_overwrite = input(0),
-    .grad_keeps = kInput,
+    .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
-      const auto& [axis, exclusive, reverse] = g.attrs_as<ScanAttrs>();
-      Tensor dy = exclusive ? shifted(g.dy(), axis, !reverse) : g.dy();
-      return recurrence(g.x(), std::move(dy), {axis, !reverse, true}) *
-             cumprod(g.x(), axis, {.exclusive = true, .reverse = reverse});
+      const auto& attrs = g.attrs_as<ScanAttrs>();
+      return cumsum(g.dy(), attrs.axis, {.exclusive = attrs.exclusive, .reverse = !attrs.reverse});
     }};
+
+constinit const OpDef kCumprod{.name = "cumprod",
+                               .infer = same_shape,
+                               .tfjs = "Cumprod",
+                               .may_overwrite = input(0),
+                               .grad_keeps = kInput,
+                               .grad = [](GradContext& g) -> Grads {
+                                 const auto& [axis, exclusive, reverse] = g.attrs_as<ScanAttrs>();
+                                 Tensor dy = exclusive ? shifted(g.dy(), axis, !reverse) : g.dy();
+                                 return recurrence(g.x(), std::move(dy), {axis, !reverse, true}) *
+                                        cumprod(g.x(), axis,
+                                                {.exclusive = true, .reverse = reverse});
+                               }};
 
 Tensor scan(const OpDef& op, Arg& x, int axis, ScanOptions options) {
   const std::source_location site = x.site();

@@ -28,56 +28,55 @@ Tensor gradient_of(const OpDef& op, Tensor y, Tensor dy, int axis) {
 }
 
 // y (dy - sum(y dy))
-constinit const OpDef kSoftmaxGrad{
-    .name = "softmax_grad",
-    .infer = infer_gradient,
-    .inputs = 2,
-    .may_overwrite = input(0) | input(1),
-    .grad_keeps = {kInput0 | kInput1, kInput0},
-    .grad = [](GradContext& g) -> Grads {
-      const int axis = g.attrs_as<AxisAttrs>().axis;
-      Tensor y;
-      if (g.needs(0)) {
-        y = g.dy() * (g.x(1) - total(g.x(0) * g.x(1), axis)) -
-            g.x(1) * total(g.x(0) * g.dy(), axis);
-      }
-      return {std::move(y), gradient_of(kSoftmaxGrad, g.x(0), g.dy(), axis)};
-    }};
+constinit const OpDef kSoftmaxGrad{.name = "softmax_grad",
+                                   .infer = infer_gradient,
+                                   .inputs = 2,
+                                   .may_overwrite = input(0) | input(1),
+                                   .grad_keeps = {kInput0 | kInput1, kInput0},
+                                   .grad = [](GradContext& g) -> Grads {
+                                     const int axis = g.attrs_as<AxisAttrs>().axis;
+                                     Tensor y;
+                                     if (g.needs(0)) {
+                                       y = g.dy() * (g.x(1) - total(g.x(0) * g.x(1), axis)) -
+                                           g.x(1) * total(g.x(0) * g.dy(), axis);
+                                     }
+                                     return {std::move(y),
+                                             gradient_of(kSoftmaxGrad, g.x(0), g.dy(), axis)};
+                                   }};
 
-constinit const OpDef kSoftmax{
-    .name = "softmax",
-    .infer = same_shape,
-    .tfjs = "Softmax",
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      return gradient_of(kSoftmaxGrad, g.y(), g.dy(), g.attrs_as<AxisAttrs>().axis);
-    }};
+constinit const OpDef kSoftmax{.name = "softmax",
+                               .infer = same_shape,
+                               .tfjs = "Softmax",
+                               .may_overwrite = input(0),
+                               .grad_keeps = kOutput,
+                               .grad = [](GradContext& g) -> Grads {
+                                 return gradient_of(kSoftmaxGrad, g.y(), g.dy(),
+                                                    g.attrs_as<AxisAttrs>().axis);
+                               }};
 
 // dy - exp(y) sum(dy)
-constinit const OpDef kLogSoftmaxGrad{
-    .name = "log_softmax_grad",
-    .infer = infer_gradient,
-    .inputs = 2,
-    .may_overwrite = input(0) | input(1),
-    .grad_keeps = {kInput0 | kInput1, kInput0},
-    .grad = [](GradContext& g) -> Grads {
-      const int axis = g.attrs_as<AxisAttrs>().axis;
-      const Tensor weighed = exp(g.x(0)) * g.dy();
-      Tensor y;
-      if (g.needs(0)) y = -(weighed * total(g.x(1), axis));
-      return {std::move(y), g.dy() - total(weighed, axis)};
-    }};
+constinit const OpDef kLogSoftmaxGrad{.name = "log_softmax_grad",
+                                      .infer = infer_gradient,
+                                      .inputs = 2,
+                                      .may_overwrite = input(0) | input(1),
+                                      .grad_keeps = {kInput0 | kInput1, kInput0},
+                                      .grad = [](GradContext& g) -> Grads {
+                                        const int axis = g.attrs_as<AxisAttrs>().axis;
+                                        const Tensor weighed = exp(g.x(0)) * g.dy();
+                                        Tensor y;
+                                        if (g.needs(0)) y = -(weighed * total(g.x(1), axis));
+                                        return {std::move(y), g.dy() - total(weighed, axis)};
+                                      }};
 
-constinit const OpDef kLogSoftmax{
-    .name = "log_softmax",
-    .infer = same_shape,
-    .tfjs = "LogSoftmax",
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads {
-      return gradient_of(kLogSoftmaxGrad, g.y(), g.dy(), g.attrs_as<AxisAttrs>().axis);
-    }};
+constinit const OpDef kLogSoftmax{.name = "log_softmax",
+                                  .infer = same_shape,
+                                  .tfjs = "LogSoftmax",
+                                  .may_overwrite = input(0),
+                                  .grad_keeps = kOutput,
+                                  .grad = [](GradContext& g) -> Grads {
+                                    return gradient_of(kLogSoftmaxGrad, g.y(), g.dy(),
+                                                       g.attrs_as<AxisAttrs>().axis);
+                                  }};
 
 Tensor along(const OpDef& op, Arg& x, int axis) {
   const std::source_location site = x.site();

@@ -50,8 +50,7 @@ void add_batch_training(std::vector<Case>& cases) {
                        return std::move(*results[result]);
                      },
                  .inputs = {{}, {}, {}},
-                 .shapes = {{{2, 3, 4}, features, features},
-                            {{5, 3, 2, 4}, features, features}},
+                 .shapes = {{{2, 3, 4}, features, features}, {{5, 3, 2, 4}, features, features}},
                  .value_shapes = {},
                  .reference =
                      [axis, result](const Arrays& in) {
@@ -64,8 +63,10 @@ void add_batch_training(std::vector<Case>& cases) {
                  .tolerance = kFew,
                  .value_tolerance = {.ulps = 64, .epsilons = 256}};
         if (axis < 0) {
-          row.value_shapes = {{{40, 70, 19}, {19}, {19}}, {{20000, 3}, {3}, {3}},
-                              {{7, 9, 300}, {300}, {300}}, {{100, 700}, {700}, {700}}};
+          row.value_shapes = {{{40, 70, 19}, {19}, {19}},
+                              {{20000, 3}, {3}, {3}},
+                              {{7, 9, 300}, {300}, {300}},
+                              {{100, 700}, {700}, {700}}};
         } else {
           row.value_shapes = {{{9, 5, 40, 43}, {5}, {5}}, {{3, 2, 9000}, {2}, {2}}};
         }
@@ -102,8 +103,8 @@ void add_batch_gradients(std::vector<Case>& cases) {
            .inputs = {{}, {}, {}, {.low = 0.5, .high = 2}, {}, {}, {}},
            .shapes = {{{2, 3, 4}, {2, 3, 4}, c, c, c, c, c}},
            .value_shapes = {{large, large, l, l, l, l, l}},
-           .reference = [axis, result](
-                            const Arrays& in) { return batch_gradient(in, axis, 1e-3, result); },
+           .reference =
+               [axis, result](const Arrays& in) { return batch_gradient(in, axis, 1e-3, result); },
            .tolerance = kGradient,
            .value_tolerance = {.ulps = 64, .epsilons = 20000},
            .error_name = "batch_norm_grad"});
@@ -193,9 +194,7 @@ void add_layer(std::vector<Case>& cases) {
        .run = OP_CALL(layer_norm(OP_IN(0), {.scale = OP_IN(1), .axes = {0, 1}, .epsilon = 0.01})),
        .inputs = {{}, {}},
        .shapes = {{{2, 3, 4}, {2, 3}}},
-       .reference = [](const Arrays& in) {
-         return layer_normed(in[0], in[1], {}, {0, 1}, 0.01);
-       },
+       .reference = [](const Arrays& in) { return layer_normed(in[0], in[1], {}, {0, 1}, 0.01); },
        .tolerance = kFew,
        .error_name = "layer_norm"});
   for (const int result : {0, 1, 2}) {
@@ -233,21 +232,20 @@ void add_others(std::vector<Case>& cases) {
        .tolerance = kFew,
        .error_name = "rms_norm"});
   for (const int axis : {-1, 1}) {
-    cases.push_back({.name = axis < 0 ? "group_norm" : "group_norm_of_axis_1",
-                     .ops = {"reshape", "layer_norm", "transpose", "mul", "add"},
-                     .run =
-                         [axis](Tensors in, DType) {
-                           return group_norm(OP_IN(0), 2,
-                                             {.scale = OP_IN(1), .offset = OP_IN(2), .axis = axis});
-                         },
-                     .inputs = {{}, {}, {}},
-                     .shapes = {{axis < 0 ? Shape{2, 3, 4} : Shape{2, 4, 3}, {4}, {4}}},
-                     .reference =
-                         [axis](const Arrays& in) {
-                           return group_normed(in[0], in[1], in[2], 2, axis, 1e-3);
-                         },
-                     .tolerance = kFew,
-                     .error_name = "group_norm"});
+    cases.push_back(
+        {.name = axis < 0 ? "group_norm" : "group_norm_of_axis_1",
+         .ops = {"reshape", "layer_norm", "transpose", "mul", "add"},
+         .run =
+             [axis](Tensors in, DType) {
+               return group_norm(OP_IN(0), 2,
+                                 {.scale = OP_IN(1), .offset = OP_IN(2), .axis = axis});
+             },
+         .inputs = {{}, {}, {}},
+         .shapes = {{axis < 0 ? Shape{2, 3, 4} : Shape{2, 4, 3}, {4}, {4}}},
+         .reference =
+             [axis](const Arrays& in) { return group_normed(in[0], in[1], in[2], 2, axis, 1e-3); },
+         .tolerance = kFew,
+         .error_name = "group_norm"});
   }
   cases.push_back({.name = "l2_normalize",
                    .ops = {"sum", "square", "maximum", "sqrt", "div"},
@@ -262,46 +260,40 @@ void add_others(std::vector<Case>& cases) {
   cases.push_back(
       {.name = "local_response_normalization",
        .ops = {"local_response_normalization"},
-       .run =
-           [response](Tensors in, DType) {
-             return local_response_normalization(OP_IN(0), response);
-           },
+       .run = [response](Tensors in,
+                         DType) { return local_response_normalization(OP_IN(0), response); },
        .inputs = {{}},
        .shapes = {{{2, 3, 4}}, {{7}}, {{2, 0}}, {{3, 9}}},
        .value_shapes = {{{60, 700}}},
-       .reference = [response](
-                        const Arrays& in) { return local_response_of(in[0], response); },
+       .reference = [response](const Arrays& in) { return local_response_of(in[0], response); },
        .tolerance = {.ulps = 4}});
-  cases.push_back({.name = "local_response_normalization_grad",
-                   .ops = {"local_response_normalization_grad"},
-                   .run =
-                       [response](Tensors in, DType) {
-                         const ops::LocalResponseAttrs attrs{response.depth_radius, response.bias,
-                                                             response.alpha, response.beta};
-                         return ops::apply(op_named("local_response_normalization_grad"),
-                                           ops::ref(attrs), std::source_location::current(),
-                                           OP_IN(0), OP_IN(1));
-                       },
-                   .inputs = {{}, {}},
-                   .shapes = {{{2, 3, 4}, {2, 3, 4}}, {{2, 9}, {2, 9}}, {{2, 0}, {2, 0}}},
-                   .value_shapes = {{{60, 700}, {60, 700}}},
-                   .reference = [response](const Arrays& in) {
-                     return local_response_gradient(in, response);
-                   },
-                   .tolerance = {.ulps = 4, .epsilons = 16}});
+  cases.push_back(
+      {.name = "local_response_normalization_grad",
+       .ops = {"local_response_normalization_grad"},
+       .run =
+           [response](Tensors in, DType) {
+             const ops::LocalResponseAttrs attrs{response.depth_radius, response.bias,
+                                                 response.alpha, response.beta};
+             return ops::apply(op_named("local_response_normalization_grad"), ops::ref(attrs),
+                               std::source_location::current(), OP_IN(0), OP_IN(1));
+           },
+       .inputs = {{}, {}},
+       .shapes = {{{2, 3, 4}, {2, 3, 4}}, {{2, 9}, {2, 9}}, {{2, 0}, {2, 0}}},
+       .value_shapes = {{{60, 700}, {60, 700}}},
+       .reference = [response](const Arrays& in) { return local_response_gradient(in, response); },
+       .tolerance = {.ulps = 4, .epsilons = 16}});
   cases.push_back({.name = "dropout",
                    .ops = {"dropout"},
                    .run = OP_CALL(dropout(OP_IN(0), 0.4, {.seed = 17})),
                    .inputs = {{}},
                    .shapes = {{{5, 3}}, {{7}}, {{}}, {{0}}},
                    .value_shapes = {{{300, 333}}}});
-  cases.push_back(
-      {.name = "dropout_of_columns",
-       .ops = {"mul", "dropout"},
-       .run = OP_CALL(dropout(OP_IN(0), 0.4, {.seed = 17, .noise_shape = Shape{1, 5}})),
-       .inputs = {{}},
-       .shapes = {{{4, 5}}},
-       .error_name = "dropout"});
+  cases.push_back({.name = "dropout_of_columns",
+                   .ops = {"mul", "dropout"},
+                   .run = OP_CALL(dropout(OP_IN(0), 0.4, {.seed = 17, .noise_shape = Shape{1, 5}})),
+                   .inputs = {{}},
+                   .shapes = {{{4, 5}}},
+                   .error_name = "dropout"});
 }
 
 }  // namespace

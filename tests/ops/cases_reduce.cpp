@@ -126,9 +126,8 @@ void add_folds(std::vector<Case>& cases, const Over& over) {
   row.error_name = "any";
   row.run = call({any, any}, over);
   row.value_shapes = over.value_shapes;
-  row.reference = reference(over, 0, [](long double a, long double b) -> long double {
-    return a != 0 || b != 0;
-  }, false);
+  row.reference = reference(
+      over, 0, [](long double a, long double b) -> long double { return a != 0 || b != 0; }, false);
   row.tolerance = {};
   row.dtypes = {DType::boolean};
   row.result = bool_dtype;
@@ -139,9 +138,8 @@ void add_folds(std::vector<Case>& cases, const Over& over) {
   row.ops = {"all"};
   row.error_name = "all";
   row.run = call({all, all}, over);
-  row.reference = reference(over, 1, [](long double a, long double b) -> long double {
-    return a != 0 && b != 0;
-  }, false);
+  row.reference = reference(
+      over, 1, [](long double a, long double b) -> long double { return a != 0 && b != 0; }, false);
   cases.push_back(row);
 }
 
@@ -209,17 +207,17 @@ void add_norms(std::vector<Case>& cases) {
       {"norm_minus_infinity_of_matrix", {.order = -kInfinity, .axes = Axes{2, 1}}},
   };
   for (const NormRow& each : rows) {
-    cases.push_back({.name = each.name,
-                     .ops = {"sum", "max", "min"},
-                     .run = [options = each.options](Tensors in,
-                                                     DType) { return norm(OP_IN(0), options); },
-                     .inputs = {{.away_from = {0}}},
-                     .shapes = {{{2, 3, 4}}},
-                     .reference = [options = each.options](
-                                      const Arrays& in) { return norm_of(in[0], options); },
-                     .tolerance = {.ulps = 8, .epsilons = 8},
-                     .differentiable = each.differentiable,
-                     .error_name = "norm"});
+    cases.push_back(
+        {.name = each.name,
+         .ops = {"sum", "max", "min"},
+         .run = [options = each.options](Tensors in, DType) { return norm(OP_IN(0), options); },
+         .inputs = {{.away_from = {0}}},
+         .shapes = {{{2, 3, 4}}},
+         .reference = [options =
+                           each.options](const Arrays& in) { return norm_of(in[0], options); },
+         .tolerance = {.ulps = 8, .epsilons = 8},
+         .differentiable = each.differentiable,
+         .error_name = "norm"});
   }
 }
 
@@ -271,25 +269,24 @@ std::vector<Case> reduce_cases() {
   for (const int axis : {0, 1, -1}) {
     for (const bool largest : {true, false}) {
       const std::string name = largest ? "arg_max" : "arg_min";
-      cases.push_back(
-          {.name = name + (axis < 0 ? "_over_last" : "_over_" + std::to_string(axis)),
-           .ops = {largest ? "arg_max" : "arg_min"},
-           .run =
-               [axis, largest](Tensors in, DType) {
-                 return largest ? arg_max(OP_IN(0), axis) : arg_min(OP_IN(0), axis);
-               },
-           .inputs = {{.low = -5, .high = 5, .whole = true, .least = -5, .most = 5}},
-           .shapes = {{{2, 3, 4}}, {{3, 4}}, {{1, 1}}, {{4, 33}}, {{3, 2, 0, 2}}},
-           .value_shapes = {{{7, 20011}}, {{20011, 7}}, {{300, 300}}, {{30, 300, 11}}},
-           .reference =
-               [axis, largest](const Arrays& in) {
-                 Array x = in[0];
-                 for (double& value : x.data) value = largest ? value : -value;
-                 return place_of_largest(x, axis < 0 ? axis + x.shape.rank() : axis);
-               },
-           .dtypes = kNumbers,
-           .result = int32_dtype,
-           .differentiable = false});
+      cases.push_back({.name = name + (axis < 0 ? "_over_last" : "_over_" + std::to_string(axis)),
+                       .ops = {largest ? "arg_max" : "arg_min"},
+                       .run =
+                           [axis, largest](Tensors in, DType) {
+                             return largest ? arg_max(OP_IN(0), axis) : arg_min(OP_IN(0), axis);
+                           },
+                       .inputs = {{.low = -5, .high = 5, .whole = true, .least = -5, .most = 5}},
+                       .shapes = {{{2, 3, 4}}, {{3, 4}}, {{1, 1}}, {{4, 33}}, {{3, 2, 0, 2}}},
+                       .value_shapes = {{{7, 20011}}, {{20011, 7}}, {{300, 300}}, {{30, 300, 11}}},
+                       .reference =
+                           [axis, largest](const Arrays& in) {
+                             Array x = in[0];
+                             for (double& value : x.data) value = largest ? value : -value;
+                             return place_of_largest(x, axis < 0 ? axis + x.shape.rank() : axis);
+                           },
+                       .dtypes = kNumbers,
+                       .result = int32_dtype,
+                       .differentiable = false});
     }
   }
   return cases;

@@ -17,13 +17,12 @@ std::vector<Case> scan_cases() {
       const Case sums{
           .name = "cumsum" + suffix,
           .ops = {"cumsum"},
-          .run = [axis, options](Tensors in,
-                                 DType) { return cumsum(OP_IN(0), axis, options); },
+          .run = [axis, options](Tensors in, DType) { return cumsum(OP_IN(0), axis, options); },
           .inputs = {{}},
           .shapes = {{{2, 3, 4}}, {{3, 5}}, {{1, 1}}, {{2, 0}}, {{0, 2}}},
           .value_shapes = {{{200, 201}}, {{3, 50, 300}}, {{4, 9000}}},
-          .reference = [axis, options](
-                           const Arrays& in) { return running(in[0], axis, false, options); },
+          .reference = [axis,
+                        options](const Arrays& in) { return running(in[0], axis, false, options); },
           .tolerance = {.ulps = 2, .epsilons = 10},
           .value_tolerance = {.ulps = 2, .epsilons = 10000},
           .dtypes = kNumbers,
@@ -51,22 +50,21 @@ std::vector<Case> scan_cases() {
   for (const bool reverse : {false, true}) {
     for (const bool lagged : {false, true}) {
       const ops::RecurrenceAttrs attrs{1, reverse, lagged};
-      cases.push_back({.name = std::string("recurrence") + (reverse ? "_reverse" : "") +
-                               (lagged ? "_lagged" : ""),
-                       .ops = {"recurrence"},
-                       .run =
-                           [attrs](Tensors in, DType) {
-                             return ops::apply(op_named("recurrence"), ops::ref(attrs),
-                                               std::source_location::current(), OP_IN(0), OP_IN(1));
-                           },
-                       .inputs = {{.low = -1, .high = 1}, {}},
-                       .shapes = {{{2, 3}, {2, 3}}, {{2, 4, 3}, {2, 4, 3}}, {{1, 0}, {1, 0}}},
-                       .value_shapes = {{{40, 200, 8}, {40, 200, 8}}},
-                       .reference =
-                           [reverse, lagged](const Arrays& in) {
-                             return recurred(in, 1, reverse, lagged);
-                           },
-                       .tolerance = {.ulps = 2, .epsilons = 10}});
+      cases.push_back(
+          {.name =
+               std::string("recurrence") + (reverse ? "_reverse" : "") + (lagged ? "_lagged" : ""),
+           .ops = {"recurrence"},
+           .run =
+               [attrs](Tensors in, DType) {
+                 return ops::apply(op_named("recurrence"), ops::ref(attrs),
+                                   std::source_location::current(), OP_IN(0), OP_IN(1));
+               },
+           .inputs = {{.low = -1, .high = 1}, {}},
+           .shapes = {{{2, 3}, {2, 3}}, {{2, 4, 3}, {2, 4, 3}}, {{1, 0}, {1, 0}}},
+           .value_shapes = {{{40, 200, 8}, {40, 200, 8}}},
+           .reference = [reverse,
+                         lagged](const Arrays& in) { return recurred(in, 1, reverse, lagged); },
+           .tolerance = {.ulps = 2, .epsilons = 10}});
     }
   }
   return cases;

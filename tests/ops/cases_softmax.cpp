@@ -23,8 +23,8 @@ std::vector<Case> softmax_cases() {
            .inputs = {{}},
            .shapes = {{{2, 3, 4}}, {{3, 37}}, {{1, 1}}, {{3, 0}}, {{0, 3}}},
            .value_shapes = {{{33, 1000}}, {{7, 20, 300}}, {{4, 9000}}},
-           .reference = [axis, logarithm](
-                            const Arrays& in) { return softmax_of(in[0], axis, logarithm); },
+           .reference =
+               [axis, logarithm](const Arrays& in) { return softmax_of(in[0], axis, logarithm); },
            .tolerance = {.ulps = 8, .epsilons = logarithm ? 8.0 : 0.0},
            .dtypes = kNumbers,
            .result = float_dtype});
@@ -42,10 +42,8 @@ std::vector<Case> softmax_cases() {
            .inputs = {{}, {}},
            .shapes = {{{2, 3, 4}, {2, 3, 4}}, {{3, 19}, {3, 19}}, {{2, 0}, {2, 0}}},
            .value_shapes = {{{30, 1000}, {30, 1000}}, {{7, 20, 300}, {7, 20, 300}}},
-           .reference =
-               [axis, logarithm](const Arrays& in) {
-                 return softmax_gradient_of(in, axis, logarithm);
-               },
+           .reference = [axis, logarithm](
+                            const Arrays& in) { return softmax_gradient_of(in, axis, logarithm); },
            .tolerance = {.ulps = 4, .epsilons = 200},
            .value_tolerance = {.ulps = 4, .epsilons = 20000}});
     }

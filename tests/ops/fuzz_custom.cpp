@@ -61,8 +61,6 @@ Trial custom_trial(Dice& dice) {
 
 }  // namespace
 
-std::vector<Fuzz> custom_fuzz() {
-  return {{"custom_gradient", {"custom_gradient"}, custom_trial}};
-}
+std::vector<Fuzz> custom_fuzz() { return {{"custom_gradient", {"custom_gradient"}, custom_trial}}; }
 
 }  // namespace tenure::testing

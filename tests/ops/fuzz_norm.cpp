@@ -110,8 +110,7 @@ Trial batch_trial(Dice& dice) {
     return batch_norm(OP_IN(0), OP_IN(1), OP_IN(2), options);
   };
   trial.expect = [axis, affine](const Arrays& in) {
-    return batch_normed(in[0], in[1], in[2], affine.scale(in, 3), affine.offset(in, 3), axis,
-                        0.02);
+    return batch_normed(in[0], in[1], in[2], affine.scale(in, 3), affine.offset(in, 3), axis, 0.02);
   };
   trial.result = dtype;
   trial.tolerance = kFew;
@@ -195,8 +194,8 @@ Trial layer_trial(Dice& dice) {
     return layer_norm(OP_IN(0), options);
   };
   trial.expect = [axes, affine](const Arrays& in) {
-    return layer_normed(in[0], affine.scale(in, 1), affine.offset(in, 1),
-                        normal(axes, in[0].shape), 0.02);
+    return layer_normed(in[0], affine.scale(in, 1), affine.offset(in, 1), normal(axes, in[0].shape),
+                        0.02);
   };
   trial.result = dtype;
   trial.tolerance = kFew;
@@ -282,9 +281,9 @@ Trial group_trial(Dice& dice) {
       trial.complaint = {"group_norm: axis 0 of " + to_string(shape)};
     } else {
       groups = dice.chance(0.5) ? 0 : shape[axis] + 1;
-      trial.complaint = {"group_norm: " + std::to_string(shape[axis]) + " features of " +
-                             to_string(shape),
-                         std::to_string(groups) + " groups"};
+      trial.complaint = {
+          "group_norm: " + std::to_string(shape[axis]) + " features of " + to_string(shape),
+          std::to_string(groups) + " groups"};
     }
   } else if (dice.chance(0.5)) {
     axis -= shape.rank();

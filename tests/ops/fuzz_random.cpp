@@ -81,16 +81,16 @@ Trial uniform_trial(Dice& dice) {
   } else {
     high -= 1e-9;  // not included
   }
-  return with(draw_trial(
-                  any_seed(dice), [=] { return random::uniform(shape, options); }, options.low,
-                  high),
-              unsound.complaint);
+  return with(
+      draw_trial(
+          any_seed(dice), [=] { return random::uniform(shape, options); }, options.low, high),
+      unsound.complaint);
 }
 
 Trial bernoulli_trial(Dice& dice) {
   Trial unsound;
-  DType dtype = dice.pick(
-      DTypes{DType::float32, DType::float64, DType::int32, DType::uint8, DType::boolean});
+  DType dtype =
+      dice.pick(DTypes{DType::float32, DType::float64, DType::int32, DType::uint8, DType::boolean});
   const Shape shape = any_shape(dice, unsound, "bernoulli", dtype);
   double probability = quarter(dice, 0, 4);
   if (unsound.complaint.empty() && dice.chance(0.1)) {
@@ -99,10 +99,10 @@ Trial bernoulli_trial(Dice& dice) {
   }
   // Never at 0, always at 1.
   const double low = probability == 1 ? 1 : 0, high = probability == 0 ? 0 : 1;
-  return with(draw_trial(
-                  any_seed(dice), [=] { return random::bernoulli(shape, probability, dtype); },
-                  low, high),
-              unsound.complaint);
+  return with(
+      draw_trial(
+          any_seed(dice), [=] { return random::bernoulli(shape, probability, dtype); }, low, high),
+      unsound.complaint);
 }
 
 Trial randint_trial(Dice& dice) {
@@ -146,16 +146,15 @@ Trial shuffle_trial(Dice& dice) {
 }  // namespace
 
 std::vector<Fuzz> random_fuzz() {
-  return {{"random_normal",
-           {"random_normal"},
-           [](Dice& dice) { return normal_trial(false, dice); }},
-          {"random_truncated_normal",
-           {"random_truncated_normal"},
-           [](Dice& dice) { return normal_trial(true, dice); }},
-          {"random_uniform", {"random_uniform"}, uniform_trial},
-          {"random_bernoulli", {"random_bernoulli"}, bernoulli_trial},
-          {"random_randint", {"random_randint"}, randint_trial},
-          {"shuffle", {"shuffle"}, shuffle_trial}};
+  return {
+      {"random_normal", {"random_normal"}, [](Dice& dice) { return normal_trial(false, dice); }},
+      {"random_truncated_normal",
+       {"random_truncated_normal"},
+       [](Dice& dice) { return normal_trial(true, dice); }},
+      {"random_uniform", {"random_uniform"}, uniform_trial},
+      {"random_bernoulli", {"random_bernoulli"}, bernoulli_trial},
+      {"random_randint", {"random_randint"}, randint_trial},
+      {"shuffle", {"shuffle"}, shuffle_trial}};
 }
 
 }  // namespace tenure::testing

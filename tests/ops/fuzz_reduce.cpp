@@ -104,13 +104,13 @@ Trial place_trial(bool largest, Dice& dice) {
   int used = axis;
   if (dice.chance(0.1)) {
     used = shape.rank() + static_cast<int>(dice.in(0, 2));
-    trial.complaint = {name, "axis " + std::to_string(used) + " out of range for " +
-                                 to_string(shape)};
+    trial.complaint = {name,
+                       "axis " + std::to_string(used) + " out of range for " + to_string(shape)};
   } else if (shape[axis] == 0 || dice.chance(0.05)) {
     shape[axis] = 0;
     const int normal_axis = axis < 0 ? axis + shape.rank() : axis;
-    trial.complaint = {name, "axis " + std::to_string(normal_axis) + " of " + to_string(shape) +
-                                 " is empty"};
+    trial.complaint = {
+        name, "axis " + std::to_string(normal_axis) + " of " + to_string(shape) + " is empty"};
   }
   trial.inputs = {
       drawn(dice, shape, dtype, {.low = -3, .high = 3, .whole = true, .least = -3, .most = 3})};
@@ -140,8 +140,8 @@ Trial norm_trial(Dice& dice) {
     options.axes = Axes{first, second - (dice.chance(0.5) ? shape.rank() : 0)};
   }
   if (dice.chance(0.8)) {
-    options.order = dice.pick(kind == 2 ? std::vector<double>{1, kInfinity, -kInfinity}
-                                        : vector_orders);
+    options.order =
+        dice.pick(kind == 2 ? std::vector<double>{1, kInfinity, -kInfinity} : vector_orders);
   }
   Trial trial;
   if (dice.chance(0.15)) {
@@ -179,13 +179,24 @@ std::vector<Fuzz> reduce_fuzz() {
       {"any", any, any, any_of, booleans, bool_dtype},
       {"all", all, all, all_of, booleans, bool_dtype},
       {"variance", variance, variance, variance_of, kNumbers, float_dtype, {}, few},
-      {"standard_deviation", standard_deviation, standard_deviation, deviation_of, kNumbers,
-       float_dtype, {}, {.ulps = 16, .epsilons = 256}},
-      {"moments", [](Arg x) { return moments(std::move(x)).mean; },
+      {"standard_deviation",
+       standard_deviation,
+       standard_deviation,
+       deviation_of,
+       kNumbers,
+       float_dtype,
+       {},
+       {.ulps = 16, .epsilons = 256}},
+      {"moments",
+       [](Arg x) { return moments(std::move(x)).mean; },
        [](Arg x, const Axes& axes, ReduceOptions options) {
          return moments(std::move(x), axes, options).mean;
        },
-       mean_of, kNumbers, float_dtype, {}, few},
+       mean_of,
+       kNumbers,
+       float_dtype,
+       {},
+       few},
       {"logsumexp", logsumexp, logsumexp, logsumexp_of, kNumbers, float_dtype, {}, few},
   };
   std::vector<Fuzz> rows;
@@ -200,17 +211,15 @@ std::vector<Fuzz> reduce_fuzz() {
   rows.push_back({"norm", {"norm"}, norm_trial});
   for (const bool each : {true, false}) {
     const std::string name = each ? "all" : "any";
-    rows.push_back({name + "_of_numbers", {each ? "all" : "any"}, [name, each](Dice& dice) {
-                      const DType dtype = dice.pick(kIntegers);
-                      Trial trial;
-                      trial.inputs = {drawn(dice, dice.shape(), dtype)};
-                      trial.run = [each](Tensors in) {
-                        return each ? all(OP_IN(0)) : any(OP_IN(0));
-                      };
-                      trial.complaint = {name + ": not defined for",
-                                         std::string(tenure::name(dtype))};
-                      return trial;
-                    }});
+    rows.push_back(
+        {name + "_of_numbers", {each ? "all" : "any"}, [name, each](Dice& dice) {
+           const DType dtype = dice.pick(kIntegers);
+           Trial trial;
+           trial.inputs = {drawn(dice, dice.shape(), dtype)};
+           trial.run = [each](Tensors in) { return each ? all(OP_IN(0)) : any(OP_IN(0)); };
+           trial.complaint = {name + ": not defined for", std::string(tenure::name(dtype))};
+           return trial;
+         }});
   }
   return rows;
 }

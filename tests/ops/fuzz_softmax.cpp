@@ -19,9 +19,7 @@ Trial softmax_trial(bool logarithm, Dice& dice) {
   trial.run = [logarithm, axis](Tensors in) {
     return logarithm ? log_softmax(OP_IN(0), axis) : softmax(OP_IN(0), axis);
   };
-  trial.expect = [logarithm, axis](const Arrays& in) {
-    return softmax_of(in[0], axis, logarithm);
-  };
+  trial.expect = [logarithm, axis](const Arrays& in) { return softmax_of(in[0], axis, logarithm); };
   trial.result = float_dtype(dtype);
   // The difference from the largest element is rounded, at up to 40.
   trial.tolerance = {.ulps = 64, .epsilons = 64};

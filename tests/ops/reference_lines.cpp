@@ -121,9 +121,8 @@ Array norm_of(const Array& x, const NormOptions& options) {
     const auto one = [&](int i) { return normal(Axes{(*options.axes)[i]}, x.shape); };
     const Array sums =
         reduced_by(x, one(summed), true, [&](const Line& line) { return folds_of(line, 0); });
-    Array result = reduced_by(sums, one(1 - summed), true, [&](const Line& line) {
-      return folds_of(line, order);
-    });
+    Array result = reduced_by(sums, one(1 - summed), true,
+                              [&](const Line& line) { return folds_of(line, order); });
     result.shape = without(x.shape, axes, options.keep_dims);
     return result;
   }
@@ -139,9 +138,8 @@ Array norm_of(const Array& x, const NormOptions& options) {
 
 Array at_features(const Array& values, const Shape& shape, int axis) {
   const auto at = static_cast<std::size_t>(axis < 0 ? axis + shape.rank() : axis);
-  return filled(shape, [&](const Index& index) {
-    return values.data[static_cast<std::size_t>(index[at])];
-  });
+  return filled(
+      shape, [&](const Index& index) { return values.data[static_cast<std::size_t>(index[at])]; });
 }
 
 Array running(const Array& x, int axis, bool product, ScanOptions options) {

@@ -93,11 +93,10 @@ Array batch_gradient(const Arrays& in, int axis, double epsilon, int result) {
 
 Array layer_normed(const Array& x, const Array& scale, const Array& offset, const Axes& axes,
                    double epsilon) {
-  return applied(lines_by({x}, axes,
-                          [&](const std::vector<Line>& lines) {
-                            return normalised(lines[0], epsilon);
-                          }),
-                 at_axes_if(scale, x.shape, axes), at_axes_if(offset, x.shape, axes));
+  return applied(
+      lines_by({x}, axes,
+               [&](const std::vector<Line>& lines) { return normalised(lines[0], epsilon); }),
+      at_axes_if(scale, x.shape, axes), at_axes_if(offset, x.shape, axes));
 }
 
 Array layer_gradient(const Arrays& in, int axes, double epsilon, int result) {

@@ -41,7 +41,7 @@ std::int32_t best_of_run(const T* src, std::int64_t count) {
 
 template <class Wanted, class T>
 void best_of_columns(const T* src, std::int64_t count, std::int64_t stride, std::int64_t columns,
-                        std::int32_t* dst) {
+                     std::int32_t* dst) {
   T best[kTile];
   std::copy_n(src, columns, best);
   std::fill_n(dst, columns, 0);
@@ -79,7 +79,7 @@ void arg_reduce(const ops::KernelArgs& args) noexcept {
       } else {
         const std::int64_t column = t % tiles * kTile;
         best_of_columns<Wanted>(src + t / tiles * count * inner + column, count, inner,
-                           std::min(kTile, inner - column), dst + t / tiles * inner + column);
+                                std::min(kTile, inner - column), dst + t / tiles * inner + column);
       }
     }
   });

@@ -1,5 +1,5 @@
-// A contiguous tensor as [outer, count, inner], with `count` along one axis, cut into pieces of work
-// that hold whole lines along it: one line, or up to kTile neighbouring columns.
+// A contiguous tensor as [outer, count, inner], with `count` along one axis, cut into pieces of
+// work that hold whole lines along it: one line, or up to kTile neighbouring columns.
 #pragma once
 
 #include <algorithm>

@@ -44,8 +44,8 @@ HWY_INLINE hn::Vec<D> load_wide(D d, const T* src) {
 
 // Adds `rows` rows to the moments of each column, of which there are `seen` rows already.
 template <class T>
-void add_rows(const T* src, std::int64_t rows, std::int64_t stride, std::int64_t width,
-              double seen, double* mean, double* squares) {
+void add_rows(const T* src, std::int64_t rows, std::int64_t stride, std::int64_t width, double seen,
+              double* mean, double* squares) {
   const hn::ScalableTag<T> d;
   HWY_ALIGN T block_mean[kTile];
   HWY_ALIGN T block_squares[kTile];
@@ -221,7 +221,8 @@ void transform(const BatchLayout& layout, const T* src, T* dst, const Tables<T>&
           tables[2]);
     });
     const std::int64_t offset = layout.rows * layout.period;
-    transform_rows<false>(src + offset, dst + offset, 1, layout.rest, tables[0], tables[1], tables[2]);
+    transform_rows<false>(src + offset, dst + offset, 1, layout.rest, tables[0], tables[1],
+                          tables[2]);
     return;
   }
   each_index(layout.serial(), layout.outer * layout.features, [&](std::int64_t i) {
@@ -555,9 +556,10 @@ HWY_INLINE void layer_gradient_line(const T* dy, const T* x, T* dx, std::int64_t
   };
   const auto count = static_cast<double>(width);
   const double mean = sum_of<T>(width, scaled) / count;
-  const double mean_product = sum_of<T>(width, [&](auto at) HWY_ATTR {
-                                return hn::Mul(scaled(at), normal.apply(d, at.load(x)));
-                              }) / count;
+  const double mean_product =
+      sum_of<T>(width, [&](auto at)
+                           HWY_ATTR { return hn::Mul(scaled(at), normal.apply(d, at.load(x))); }) /
+      count;
   const auto middle = hn::Set(d, static_cast<T>(mean));
   const auto slope = hn::Set(d, static_cast<T>(mean_product));
   for_vectors<T>(width, [&](auto at) HWY_ATTR {

@@ -123,9 +123,8 @@ HWY_INLINE V gradient(D d, V y, V dy, V sum) {
 template <bool logarithm, class T>
 HWY_INLINE void gradient_line(const T* y, const T* dy, T* dst, std::int64_t count) {
   const hn::ScalableTag<T> d;
-  const double total = sum_of<T>(count, [&](auto at) HWY_ATTR {
-    return gradient_term<logarithm>(at.load(y), at.load(dy));
-  });
+  const double total = sum_of<T>(
+      count, [&](auto at) HWY_ATTR { return gradient_term<logarithm>(at.load(y), at.load(dy)); });
   const auto sum = hn::Set(d, static_cast<T>(total));
   for_vectors<T>(count, [&](auto at) HWY_ATTR {
     at.store(gradient<logarithm>(d, at.load(y), at.load(dy), sum), dst);
@@ -166,8 +165,8 @@ void softmax_gradient(const ops::KernelArgs& args) noexcept {
     if (layout.inner == 1) {
       gradient_line<logarithm>(y + offset, dy + offset, dst + offset, layout.count);
     } else {
-      gradient_columns<logarithm>(y + offset, dy + offset, dst + offset, layout.count,
-                                  layout.inner, columns);
+      gradient_columns<logarithm>(y + offset, dy + offset, dst + offset, layout.count, layout.inner,
+                                  columns);
     }
   });
 }
