@@ -8,12 +8,14 @@ namespace bench {
 void op_small(Runner& runner);
 void elementwise(Runner& runner);
 void reduce(Runner& runner);
+void norm(Runner& runner);
 void matmul(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
+  norm(runner);
   matmul(runner);
   lifetime_cost(runner);
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness.h"
+#include "libtorch_rows.h"
 
 namespace {
 
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
+  bench::libtorch_norm(runner);
   matmul(runner);
   return runner.exit_code();
 }

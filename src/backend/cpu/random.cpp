@@ -12,6 +12,7 @@
 #include "backend/cpu/philox.h"
 #include "backend/cpu/random_lanes.h"
 #include "ops/attrs.h"
+#include "ops/norm_attrs.h"
 
 namespace tenure::cpu {
 namespace {
@@ -159,6 +160,30 @@ void bernoulli(const ops::KernelArgs& args) noexcept {
   });
 }
 
+// Four elements a block, each kept where its word is not among the lowest `rate` of all.
+template <class T>
+void dropout(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::DropoutAttrs>();
+  const auto dropped = static_cast<std::uint64_t>(attrs.rate * 0x1p32);
+  const auto factor = static_cast<T>(1 / (1 - attrs.rate));
+  const T* src = args.in[0].as<T>();
+  T* dst = args.out[0].as<T>();
+  const std::int64_t count = args.out[0].numel();
+  const std::int64_t batches = (count + 4 * kBatch - 1) / (4 * kBatch);
+  parallel_for(batches, 8 * 1024 / (4 * kBatch), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      Words words;
+      draw_words(attrs.seed, attrs.offset + static_cast<std::uint64_t>(b * kBatch), 0, words);
+      const std::int64_t first = b * 4 * kBatch;
+      const std::int64_t some = std::min<std::int64_t>(4 * kBatch, count - first);
+      for (std::int64_t i = 0; i < some; ++i) {
+        const bool kept = words.word[i % 4][i / 4] >= dropped;
+        dst[first + i] = kept ? src[first + i] * factor : T{0};
+      }
+    }
+  });
+}
+
 template <class T>
 void randint(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
@@ -195,6 +220,8 @@ std::span<const ops::KernelRow> random_kernels() {
       {"random_randint", DType::uint8, randint<std::uint8_t>},
       {"random_randint", DType::int8, randint<std::int8_t>},
       {"random_randint", DType::float32, randint<float>},
+      {"dropout", DType::float32, dropout<float>},
+      {"dropout", DType::float64, dropout<double>},
   };
   return rows;
 }
