@@ -9,6 +9,10 @@
 
 #include "harness.h"
 
+namespace peers {
+void indexing(bench::Runner& runner);
+}  // namespace peers
+
 namespace {
 
 using bench::Row;
@@ -90,5 +94,6 @@ int main(int argc, char** argv) {
   elementwise(runner);
   reduce(runner);
   matmul(runner);
+  peers::indexing(runner);
   return runner.exit_code();
 }

@@ -46,9 +46,7 @@ constinit const OpDef kBincount{
 constinit const OpDef kHistogram{
     .name = "histogram",
     .infer =
-        [](Infer& infer) {
-          infer.result({infer.attrs.as<HistogramAttrs>().bins}, DType::int32);
-        },
+        [](Infer& infer) { infer.result({infer.attrs.as<HistogramAttrs>().bins}, DType::int32); },
     .no_gradient = "a count changes only in steps"};
 
 Tensor count(const char* name, Arg& x, Arg* weights, std::int64_t size, bool binary,
@@ -87,9 +85,7 @@ Family counting_ops() {
 
 using namespace ops;
 
-Tensor bincount(Arg x, std::int64_t size) {
-  return count("bincount", x, nullptr, size, false, 1);
-}
+Tensor bincount(Arg x, std::int64_t size) { return count("bincount", x, nullptr, size, false, 1); }
 
 Tensor bincount(Arg x, Arg weights, std::int64_t size) {
   return count("bincount", x, &weights, size, false, 1);

@@ -56,9 +56,7 @@ constinit const OpDef kGather{
 constinit const OpDef kGatherGrad{
     .name = "gather_grad",
     .infer =
-        [](Infer& infer) {
-          infer.result(infer.attrs.as<GatherGradAttrs>().shape, infer.dtype(0));
-        },
+        [](Infer& infer) { infer.result(infer.attrs.as<GatherGradAttrs>().shape, infer.dtype(0)); },
     .inputs = 2,
     .grad_keeps = {kInput1, kNothing},
     .grad = [](GradContext& g) -> Grads {
@@ -151,8 +149,8 @@ constinit const OpDef kTensorScatterUpdate{
         grads[0] = tensor_scatter_update(g.dy(), indices, zeros(g.x_shape(2), g.x_dtype(2)));
       }
       if (g.needs(2)) {
-        grads[2] = gather_nd(g.dy(), indices) *
-                   staying(indices, g.x_shape(0), g.x_shape(2), g.x_dtype(2));
+        grads[2] =
+            gather_nd(g.dy(), indices) * staying(indices, g.x_shape(0), g.x_shape(2), g.x_dtype(2));
       }
       return grads;
     }};
@@ -176,8 +174,7 @@ Grads scatter_extreme_grad(GradContext& g) {
   if (g.needs(0)) grads[0] = g.dy() * cast(equal(g.x(0), g.y()), dtype);
   if (g.needs(2)) {
     const Tensor indices = g.x(1);
-    grads[2] =
-        gather_nd(g.dy(), indices) * cast(equal(g.x(2), gather_nd(g.y(), indices)), dtype);
+    grads[2] = gather_nd(g.dy(), indices) * cast(equal(g.x(2), gather_nd(g.y(), indices)), dtype);
   }
   return grads;
 }
@@ -212,14 +209,14 @@ constinit const OpDef kOneHot{.name = "one_hot",
                               .dispatch_on = OpDef::kOutput0,
                               .no_gradient = "an index changes only in steps"};
 
-constinit const OpDef kWhereIndices{
-    .name = "where_indices",
-    .infer =
-        [](Infer& infer) {
-          infer.result({infer.measured(0), infer.shape(0).rank()}, DType::int32);
-        },
-    .dynamic_sizes = 1,
-    .no_gradient = "an index changes only in steps"};
+constinit const OpDef kWhereIndices{.name = "where_indices",
+                                    .infer =
+                                        [](Infer& infer) {
+                                          infer.result({infer.measured(0), infer.shape(0).rank()},
+                                                       DType::int32);
+                                        },
+                                    .dynamic_sizes = 1,
+                                    .no_gradient = "an index changes only in steps"};
 
 Tensor scatter(const OpDef& op, Arg& x, Arg& indices, Arg& updates) {
   const std::source_location site = x.site();
@@ -247,8 +244,10 @@ Tensor scatter_last_axis(Tensor dy, Tensor indices, const Shape& shape) {
 
 Family gather_ops() {
   static constexpr const OpDef* ops[] = {
-      &kGather,           &kGatherGrad,       &kGatherNd,         &kScatterNd, &kTensorScatterUpdate,
-      &kTensorScatterAdd, &kTensorScatterMin, &kTensorScatterMax, &kOneHot,    &kWhereIndices};
+      &kGather,           &kGatherGrad,          &kGatherNd,
+      &kScatterNd,        &kTensorScatterUpdate, &kTensorScatterAdd,
+      &kTensorScatterMin, &kTensorScatterMax,    &kOneHot,
+      &kWhereIndices};
   static constexpr Composite composites[] = {
       {"take_along_axis", nullptr, "transpose, gather"},
       {"boolean_mask", nullptr, "reshape, where_indices, gather"},
@@ -298,11 +297,10 @@ Tensor take_along_axis(Arg x, Arg indices, int axis) {
   if (axis == last) return gather(Arg(std::move(table), site), std::move(index), {last, last});
   Axes swapped = all_axes(agreed);
   std::swap(swapped[axis], swapped[last]);
-  return transpose(
-      Arg(gather(Arg(transpose(Arg(std::move(table), site), swapped), site),
-                 transpose(Arg(std::move(index), site), swapped), {last, last}),
-          site),
-      swapped);
+  return transpose(Arg(gather(Arg(transpose(Arg(std::move(table), site), swapped), site),
+                              transpose(Arg(std::move(index), site), swapped), {last, last}),
+                       site),
+                   swapped);
 }
 
 Tensor scatter_nd(Arg indices, Arg updates, const Shape& shape) {

@@ -14,23 +14,22 @@ namespace tenure {
 namespace ops {
 namespace {
 
-constinit const OpDef kPad{
-    .name = "pad",
-    .infer =
-        [](Infer& infer) {
-          const auto& attrs = infer.attrs.as<PadAttrs>();
-          Shape shape = infer.shape(0);
-          for (int axis = 0; axis < shape.rank(); ++axis) {
-            shape[axis] += attrs.before[axis] + attrs.after[axis];
-          }
-          infer.result(std::move(shape), infer.dtype(0));
-        },
-    .tfjs = "PadV2",
-    .accepts = Accepts::any,
-    .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads {
-      return slice(g.dy(), g.attrs_as<PadAttrs>().before, g.x_shape());
-    }};
+constinit const OpDef kPad{.name = "pad",
+                           .infer =
+                               [](Infer& infer) {
+                                 const auto& attrs = infer.attrs.as<PadAttrs>();
+                                 Shape shape = infer.shape(0);
+                                 for (int axis = 0; axis < shape.rank(); ++axis) {
+                                   shape[axis] += attrs.before[axis] + attrs.after[axis];
+                                 }
+                                 infer.result(std::move(shape), infer.dtype(0));
+                               },
+                           .tfjs = "PadV2",
+                           .accepts = Accepts::any,
+                           .grad_keeps = kNothing,
+                           .grad = [](GradContext& g) -> Grads {
+                             return slice(g.dy(), g.attrs_as<PadAttrs>().before, g.x_shape());
+                           }};
 
 std::string printed(const Paddings& paddings) {
   std::string text = "[";

@@ -223,8 +223,7 @@ Tensor tile(Arg x, const Shape& repeats) {
     wanted.push_back(repeats[axis] * shape[axis]);
   }
   detail::check_shape("tile", wanted, tensor.dtype());
-  Tensor spread =
-      broadcast_to(Arg(reshape(Arg(std::move(tensor), site), apart), site), repeated);
+  Tensor spread = broadcast_to(Arg(reshape(Arg(std::move(tensor), site), apart), site), repeated);
   return reshape(Arg(std::move(spread), site), wanted);
 }
 

@@ -18,9 +18,7 @@ namespace {
 
 constexpr Keep kIndices{0, 2};  // the second output
 
-Grads scatter_back(GradContext& g) {
-  return scatter_last_axis(g.dy(0), g.y(1), g.x_shape());
-}
+Grads scatter_back(GradContext& g) { return scatter_last_axis(g.dy(0), g.y(1), g.x_shape()); }
 
 constinit const OpDef kTopK{.name = "top_k",
                             .infer =

@@ -145,8 +145,8 @@ Tensor depth_to_space(Arg x, std::int64_t block, ImageLayout layout) {
   }
   const std::int64_t n = shape[0], h = shape[at.height], w = shape[at.width];
   const bool last = layout == ImageLayout::nhwc;
-  const Shape split = last ? Shape{n, h, w, block, block, channels}
-                           : Shape{n, block, block, channels, h, w};
+  const Shape split =
+      last ? Shape{n, h, w, block, block, channels} : Shape{n, block, block, channels, h, w};
   shape[at.height] = h * block;
   shape[at.width] = w * block;
   shape[at.channels] = channels;

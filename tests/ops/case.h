@@ -43,7 +43,7 @@ struct Case {
   std::vector<Shapes> shapes = {{}};      // every property holds for each
   std::vector<Shapes> value_shapes = {};  // more of them, large or many, for the value alone
   Shapes shared_shapes = {};  // at which inputs of one dtype may be one tensor; else all [3, 5]
-  Reference reference = {};               // none: a random op, which has its own tests
+  Reference reference = {};   // none: a random op, which has its own tests
   Tolerance tolerance = {};
   Tolerance value_tolerance = tolerance;  // for `value_shapes`
   DTypes dtypes = kFloats;

@@ -31,19 +31,17 @@ const PadRow kMirrors[] = {
 std::vector<Case> pad_cases() {
   std::vector<Case> cases;
   for (const PadRow& row : kPads) {
-    cases.push_back({.name = row.name,
-                     .ops = {"pad"},
-                     .run = [row](Tensors in, DType) { return pad(OP_IN(0), row.pads, row.value); },
-                     .inputs = {{}},
-                     .shapes = row.shapes,
-                     .value_shapes = row.value_shapes,
-                     .reference =
-                         [row](const Arrays& in) {
-                           return padded(in[0], row.pads, row.value.to_double());
-                         },
-                     .dtypes = row.value == Scalar(7)
-                                   ? DTypes{DType::float32, DType::int8, DType::float16}
-                                   : kAnything});
+    cases.push_back(
+        {.name = row.name,
+         .ops = {"pad"},
+         .run = [row](Tensors in, DType) { return pad(OP_IN(0), row.pads, row.value); },
+         .inputs = {{}},
+         .shapes = row.shapes,
+         .value_shapes = row.value_shapes,
+         .reference =
+             [row](const Arrays& in) { return padded(in[0], row.pads, row.value.to_double()); },
+         .dtypes = row.value == Scalar(7) ? DTypes{DType::float32, DType::int8, DType::float16}
+                                          : kAnything});
   }
   for (const PadRow& row : kMirrors) {
     for (const Mirror mirror : {Mirror::reflect, Mirror::symmetric}) {

@@ -10,19 +10,19 @@ const Input kWithTies{.low = -5, .high = 5, .whole = true, .least = -5, .most = 
 
 void add_top_k(std::vector<Case>& cases, std::int64_t k, bool largest) {
   const std::string suffix = (largest ? "_" : "_smallest_") + std::to_string(k);
-  Case row{.name = "top_k" + suffix,
-           .ops = {"top_k"},
-           .run = [=](Tensors in,
-                      DType) { return top_k(OP_IN(0), k, {.largest = largest}).values; },
-           .inputs = {{}},
-           .shapes = {{{3, 5}}, {{2, 2, 4}}, {{4}}, {{0, 4}}, {{2, 37}}},
-           .value_shapes = {{{30, 1500}}},
-           .reference =
-               [=](const Arrays& in) {
-                 const int last = in[0].shape.rank() - 1;
-                 return taken_along(in[0], first_places(in[0], k, largest), last);
-               },
-           .dtypes = kNumbers};
+  Case row{
+      .name = "top_k" + suffix,
+      .ops = {"top_k"},
+      .run = [=](Tensors in, DType) { return top_k(OP_IN(0), k, {.largest = largest}).values; },
+      .inputs = {{}},
+      .shapes = {{{3, 5}}, {{2, 2, 4}}, {{4}}, {{0, 4}}, {{2, 37}}},
+      .value_shapes = {{{30, 1500}}},
+      .reference =
+          [=](const Arrays& in) {
+            const int last = in[0].shape.rank() - 1;
+            return taken_along(in[0], first_places(in[0], k, largest), last);
+          },
+      .dtypes = kNumbers};
   cases.push_back(row);
   row.name += "_indices";
   row.run = [=](Tensors in, DType) { return top_k(OP_IN(0), k, {.largest = largest}).indices; };
@@ -39,10 +39,8 @@ void add_sort(std::vector<Case>& cases, int axis, bool descending) {
   const auto normal = [axis](const Array& x) { return axis < 0 ? axis + x.shape.rank() : axis; };
   Case row{.name = "sort" + suffix,
            .ops = {"sort"},
-           .run =
-               [=](Tensors in, DType) {
-                 return sort(OP_IN(0), {.axis = axis, .descending = descending});
-               },
+           .run = [=](Tensors in,
+                      DType) { return sort(OP_IN(0), {.axis = axis, .descending = descending}); },
            .inputs = {{}},
            .shapes = {{{3, 5}}, {{2, 3, 4}}, {{4}}, {{0, 2}}, {{2, 0}}},
            .value_shapes = {{{20, 2000}}, {{2000, 20}}},
@@ -81,9 +79,8 @@ std::vector<Case> sorting_cases() {
   add_sort(cases, 0, true);
 
   for (const bool rows : {false, true}) {
-    const std::vector<Shapes> shapes = rows
-                                           ? std::vector<Shapes>{{{2, 6}}, {{2, 5, 2}}, {{0, 3}}}
-                                           : std::vector<Shapes>{{{9}}, {{3, 4}}, {{}}, {{0}}};
+    const std::vector<Shapes> shapes = rows ? std::vector<Shapes>{{{2, 6}}, {{2, 5, 2}}, {{0, 3}}}
+                                            : std::vector<Shapes>{{{9}}, {{3, 4}}, {{}}, {{0}}};
     const auto found = [rows](Tensors& in) {
       return rows ? unique(OP_IN(0), 1) : unique(OP_IN(0));
     };
@@ -119,9 +116,8 @@ std::vector<Case> sorting_cases() {
          .inputs = {kWithTies, kWithTies},
          .shapes = {{{7}, {5}}, {{7}, {2, 3}}, {{2, 6}, {2, 4}}, {{4}, {}}},
          .value_shapes = {{{30, 100}, {30, 1000}}},
-         .reference = [right](const Arrays& in) {
-           return searched(sorted_rows(in[0]), in[1], right);
-         },
+         .reference =
+             [right](const Arrays& in) { return searched(sorted_rows(in[0]), in[1], right); },
          .dtypes = kNumbers,
          .result = int32_dtype,
          .differentiable = false,

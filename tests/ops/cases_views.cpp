@@ -212,9 +212,7 @@ std::vector<ViewRow> rows() {
        "slice",
        OP_CALL(slice(OP_IN(0), {-1, 3}, {-1, 2}, {-1, -2})),
        {{3, 4}, {1, 5}},
-       [](const Array& x) {
-         return sliced(x, {x.shape[0] - 1, 3}, {x.shape[0], 2}, {-1, -2});
-       }},
+       [](const Array& x) { return sliced(x, {x.shape[0] - 1, 3}, {x.shape[0], 2}, {-1, -2}); }},
       {"unslice_backwards",
        "unslice",
        internal_call("unslice", ops::UnsliceAttrs{{5, 7}, {4, 6}, {-2, -3}}),
@@ -386,36 +384,35 @@ std::vector<Case> view_cases() {
       concat_case("concat_middle", 1, 2, {{{2, 3, 4}, {2, 1, 4}}, {{1, 1, 1}, {1, 2, 1}}}));
   cases.push_back(concat_case("concat_of_one", 0, 1, {{{2, 3}}, {{0}}}));
   for (const int axis : {0, -1}) {
-    cases.push_back({.name = axis < 0 ? "stack_last" : "stack",
-                     .ops = {"concat", "reshape"},
-                     .run = [axis](Tensors in, DType) { return stack(std::move(in), axis); },
-                     .inputs = {{}, {}, {}},
-                     .shapes = {{{2, 3}, {2, 3}, {2, 3}}, {{}, {}, {}}, {{0}, {0}, {0}}},
-                     .reference =
-                         [axis](const Arrays& in) {
-                           return stacked(in, axis < 0 ? in[0].shape.rank() : axis);
-                         },
-                     .dtypes = kAnything,
-                     .error_name = "stack"});
+    cases.push_back(
+        {.name = axis < 0 ? "stack_last" : "stack",
+         .ops = {"concat", "reshape"},
+         .run = [axis](Tensors in, DType) { return stack(std::move(in), axis); },
+         .inputs = {{}, {}, {}},
+         .shapes = {{{2, 3}, {2, 3}, {2, 3}}, {{}, {}, {}}, {{0}, {0}, {0}}},
+         .reference =
+             [axis](const Arrays& in) { return stacked(in, axis < 0 ? in[0].shape.rank() : axis); },
+         .dtypes = kAnything,
+         .error_name = "stack"});
   }
   for (const GridIndexing indexing : {GridIndexing::xy, GridIndexing::ij}) {
     const bool xy = indexing == GridIndexing::xy;
-    cases.push_back({.name = xy ? "meshgrid_xy" : "meshgrid_ij",
-                     .ops = {"broadcast_to", "reshape"},
-                     .run = [indexing](Tensors in,
-                                       DType) { return meshgrid(std::move(in), indexing)[1]; },
-                     .inputs = {{}, {}},
-                     .shapes = {{{2}, {3}}, {{}, {4}}},
-                     .reference =
-                         [xy](const Arrays& in) {
-                           const auto a = static_cast<std::int64_t>(in[0].data.size());
-                           const auto b = static_cast<std::int64_t>(in[1].data.size());
-                           return filled(xy ? Shape{b, a} : Shape{a, b}, [&](const Index& index) {
-                             return in[1].data[static_cast<std::size_t>(index[xy ? 0 : 1])];
-                           });
-                         },
-                     .dtypes = kAnything,
-                     .error_name = "meshgrid"});
+    cases.push_back(
+        {.name = xy ? "meshgrid_xy" : "meshgrid_ij",
+         .ops = {"broadcast_to", "reshape"},
+         .run = [indexing](Tensors in, DType) { return meshgrid(std::move(in), indexing)[1]; },
+         .inputs = {{}, {}},
+         .shapes = {{{2}, {3}}, {{}, {4}}},
+         .reference =
+             [xy](const Arrays& in) {
+               const auto a = static_cast<std::int64_t>(in[0].data.size());
+               const auto b = static_cast<std::int64_t>(in[1].data.size());
+               return filled(xy ? Shape{b, a} : Shape{a, b}, [&](const Index& index) {
+                 return in[1].data[static_cast<std::size_t>(index[xy ? 0 : 1])];
+               });
+             },
+         .dtypes = kAnything,
+         .error_name = "meshgrid"});
   }
   cases.push_back(
       {.name = "custom_gradient",

@@ -64,9 +64,9 @@ Trial histogram_trial(Dice& dice) {
     return unsound({x}, [](Tensors in) { return histogram(OP_IN(0), 0, 1, -4); },
                    {"histogram: -4 bins"});
   }
-  return sound({x}, DType::int32,
-               [=](Tensors in) { return histogram(OP_IN(0), low, high, bins); },
-               [=](const Arrays& in) { return binned(in[0], low, high, bins); });
+  return sound(
+      {x}, DType::int32, [=](Tensors in) { return histogram(OP_IN(0), low, high, bins); },
+      [=](const Arrays& in) { return binned(in[0], low, high, bins); });
 }
 
 }  // namespace

@@ -56,9 +56,8 @@ Trial gather_trial(Dice& dice) {
                    [wrong](Tensors in) { return gather(OP_IN(0), OP_IN(1), {.axis = wrong}); },
                    {"gather: axis " + text(wrong) + " out of range for " + text(d.x)});
   }
-  return sound({x, drawn_indices(dice, d.indices, d.x[d.axis])}, dtype, run, [d](const Arrays& in) {
-    return gathered(in[0], in[1], d.axis, d.batch_dims);
-  });
+  return sound({x, drawn_indices(dice, d.indices, d.x[d.axis])}, dtype, run,
+               [d](const Arrays& in) { return gathered(in[0], in[1], d.axis, d.batch_dims); });
 }
 
 Trial gather_grad_trial(Dice& dice) {
@@ -78,10 +77,9 @@ Trial gather_grad_trial(Dice& dice) {
     return unsound({dy, indices}, run,
                    {"gather_grad: index " + text(bad) + " at position " + text(place)});
   }
-  return sound({dy, drawn_indices(dice, d.indices, d.x[d.axis])}, dtype, run,
-               [d](const Arrays& in) {
-                 return gathered_back(in[0], in[1], d.x, d.axis, d.batch_dims);
-               });
+  return sound(
+      {dy, drawn_indices(dice, d.indices, d.x[d.axis])}, dtype, run,
+      [d](const Arrays& in) { return gathered_back(in[0], in[1], d.x, d.axis, d.batch_dims); });
 }
 
 struct CoordinateDraw {
@@ -160,38 +158,37 @@ Trial scatter_nd_trial(Dice& dice) {
                    {"scatter_nd: updates are " + text(wrong) + ", not " + text(d.updates),
                     text(d.indices), text(d.x)});
   }
-  return sound(
-      {drawn_indices(dice, d.indices, d.limit), drawn(dice, d.updates, dtype, kWhole)}, dtype, run,
-      [d](const Arrays& in) {
-        return scattered(filled(d.x, [](const Index&) { return 0.0; }), in[0], in[1], total);
-      });
+  return sound({drawn_indices(dice, d.indices, d.limit), drawn(dice, d.updates, dtype, kWhole)},
+               dtype, run, [d](const Arrays& in) {
+                 return scattered(filled(d.x, [](const Index&) { return 0.0; }), in[0], in[1],
+                                  total);
+               });
 }
 
 Fuzz scatter_fuzz(const char* op, Tensor (*scatter)(Arg, Arg, Arg), Combine combine,
                   const DTypes& dtypes) {
-  return {op, {op}, [=](Dice& dice) {
-            const CoordinateDraw d = coordinate_draw(dice);
-            const DType dtype = dice.pick(dtypes);
-            const auto run = [scatter](Tensors in) { return scatter(OP_IN(0), OP_IN(1), OP_IN(2)); };
-            const Drawn x = drawn(dice, d.x, dtype, kWhole);
-            const Drawn updates = drawn(dice, d.updates, dtype, kWhole);
-            if (dice.chance(kInvalid)) {
-              if (d.indices.numel() > 0 && dice.chance(0.6)) {
-                std::string complaint;
-                const Drawn indices = bad_coordinates(dice, d, complaint);
-                return unsound({x, indices, updates}, run, {op + (": " + complaint)});
-              }
-              Shape wrong = d.updates;
-              wrong.push_back(2);
-              return unsound(
-                  {x, drawn_indices(dice, d.indices, d.limit), drawn(dice, wrong, dtype)}, run,
-                  {op + (": updates are " + text(wrong)) + ", not " + text(d.updates)});
-            }
-            return sound({x, drawn_indices(dice, d.indices, d.limit), updates}, dtype, run,
-                         [combine](const Arrays& in) {
-                           return scattered(in[0], in[1], in[2], combine);
-                         });
-          }};
+  return {
+      op, {op}, [=](Dice& dice) {
+        const CoordinateDraw d = coordinate_draw(dice);
+        const DType dtype = dice.pick(dtypes);
+        const auto run = [scatter](Tensors in) { return scatter(OP_IN(0), OP_IN(1), OP_IN(2)); };
+        const Drawn x = drawn(dice, d.x, dtype, kWhole);
+        const Drawn updates = drawn(dice, d.updates, dtype, kWhole);
+        if (dice.chance(kInvalid)) {
+          if (d.indices.numel() > 0 && dice.chance(0.6)) {
+            std::string complaint;
+            const Drawn indices = bad_coordinates(dice, d, complaint);
+            return unsound({x, indices, updates}, run, {op + (": " + complaint)});
+          }
+          Shape wrong = d.updates;
+          wrong.push_back(2);
+          return unsound({x, drawn_indices(dice, d.indices, d.limit), drawn(dice, wrong, dtype)},
+                         run, {op + (": updates are " + text(wrong)) + ", not " + text(d.updates)});
+        }
+        return sound(
+            {x, drawn_indices(dice, d.indices, d.limit), updates}, dtype, run,
+            [combine](const Arrays& in) { return scattered(in[0], in[1], in[2], combine); });
+      }};
 }
 
 Trial take_along_axis_trial(Dice& dice) {
@@ -215,11 +212,11 @@ Trial one_hot_trial(Dice& dice) {
   const Shape shape = dice.shape(0, 3);
   const std::int64_t depth = dice.in(0, 5);
   const int axis = dice.axis(shape.rank() + 1);
-  const DType dtype = dice.pick(
-      DTypes{DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8, DType::bfloat16});
+  const DType dtype = dice.pick(DTypes{DType::float32, DType::float64, DType::int32, DType::int64,
+                                       DType::uint8, DType::bfloat16});
   const std::int64_t on = dice.in(1, 5), off = dice.in(0, 1);
-  const Drawn indices = drawn(dice, shape, dice.chance(0.5) ? DType::int32 : DType::int64,
-                              {.least = -1, .most = 5});
+  const Drawn indices =
+      drawn(dice, shape, dice.chance(0.5) ? DType::int32 : DType::int64, {.least = -1, .most = 5});
   const auto run = [=](int along) {
     return [=](Tensors in) {
       return one_hot(OP_IN(0), depth, {.on = on, .off = off, .axis = along, .dtype = dtype});
@@ -243,9 +240,10 @@ const Input kFew{.low = -1, .high = 1, .whole = true, .least = -1, .most = 1};
 
 // Takes everything: nothing about it can be wrong.
 Trial where_indices_trial(Dice& dice) {
-  return sound({drawn(dice, dice.shape(), dice.pick(kAnything), kFew)}, DType::int32,
-               [](Tensors in) { return where_indices(OP_IN(0)); },
-               [](const Arrays& in) { return places_of_true(in[0]); });
+  return sound(
+      {drawn(dice, dice.shape(), dice.pick(kAnything), kFew)}, DType::int32,
+      [](Tensors in) { return where_indices(OP_IN(0)); },
+      [](const Arrays& in) { return places_of_true(in[0]); });
 }
 
 Trial boolean_mask_trial(Dice& dice) {

@@ -34,8 +34,7 @@ Trial stack_trial(Dice& dice) {
   if (dice.chance(kInvalid)) {
     if (dice.chance(0.5)) {
       const int wrong = shape.rank() + 1;
-      return unsound(std::move(inputs),
-                     [wrong](Tensors in) { return stack(std::move(in), wrong); },
+      return unsound(std::move(inputs), [wrong](Tensors in) { return stack(std::move(in), wrong); },
                      {"stack: axis " + text(wrong), text(shape)});
     }
     const Shape first = shape;
@@ -45,11 +44,11 @@ Trial stack_trial(Dice& dice) {
         std::move(inputs), [axis](Tensors in) { return stack(std::move(in), axis); },
         {"stack: input " + text(count) + " is " + text(shape) + ", input 0 is " + text(first)});
   }
-  return sound(std::move(inputs), dtype,
-               [axis](Tensors in) { return stack(std::move(in), axis); },
-               [axis](const Arrays& in) {
-                 return stacked(in, axis < 0 ? axis + in[0].shape.rank() + 1 : axis);
-               });
+  return sound(
+      std::move(inputs), dtype, [axis](Tensors in) { return stack(std::move(in), axis); },
+      [axis](const Arrays& in) {
+        return stacked(in, axis < 0 ? axis + in[0].shape.rank() + 1 : axis);
+      });
 }
 
 Trial roll_trial(Dice& dice) {
@@ -66,17 +65,16 @@ Trial roll_trial(Dice& dice) {
   }
   if (dice.chance(0.3)) {
     const std::int64_t shift = dice.in(-9, 9);
-    return sound({drawn(dice, shape, dtype)}, dtype,
-                 [shift](Tensors in) { return roll(OP_IN(0), shift); },
-                 [shift](const Arrays& in) {
-                   const Array flat =
-                       reshaped(in[0], {static_cast<std::int64_t>(in[0].data.size())});
-                   return reshaped(rolled(flat, {shift}, {0}), in[0].shape);
-                 });
+    return sound(
+        {drawn(dice, shape, dtype)}, dtype, [shift](Tensors in) { return roll(OP_IN(0), shift); },
+        [shift](const Arrays& in) {
+          const Array flat = reshaped(in[0], {static_cast<std::int64_t>(in[0].data.size())});
+          return reshaped(rolled(flat, {shift}, {0}), in[0].shape);
+        });
   }
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [=](Tensors in) { return roll(OP_IN(0), shifts, axes); },
-               [=](const Arrays& in) { return rolled(in[0], shifts, axes); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype, [=](Tensors in) { return roll(OP_IN(0), shifts, axes); },
+      [=](const Arrays& in) { return rolled(in[0], shifts, axes); });
 }
 
 }  // namespace

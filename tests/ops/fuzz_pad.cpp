@@ -26,9 +26,8 @@ Trial pad_trial(Dice& dice) {
     pads.emplace_back(-1, 2);
     return unsound({drawn(dice, shape, dtype)}, run(pads), {"pad: [", "[-1, 2]]", text(shape)});
   }
-  return sound({drawn(dice, shape, dtype)}, dtype, run(pads), [=](const Arrays& in) {
-    return padded(in[0], pads, value.to_double());
-  });
+  return sound({drawn(dice, shape, dtype)}, dtype, run(pads),
+               [=](const Arrays& in) { return padded(in[0], pads, value.to_double()); });
 }
 
 Trial mirror_pad_trial(Dice& dice) {

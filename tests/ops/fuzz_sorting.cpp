@@ -31,8 +31,7 @@ Trial top_k_trial(Dice& dice) {
   const bool largest = dice.chance(0.5), values = dice.chance(0.5);
   if (dice.chance(kInvalid)) {
     if (dice.chance(0.3)) {
-      return unsound({drawn(dice, {}, dtype)},
-                     [](Tensors in) { return top_k(OP_IN(0), 1).values; },
+      return unsound({drawn(dice, {}, dtype)}, [](Tensors in) { return top_k(OP_IN(0), 1).values; },
                      {"top_k: a scalar has no axis to order"});
     }
     const std::int64_t wrong = dice.chance(0.5) ? shape[-1] + 1 : -1;
@@ -122,8 +121,7 @@ Fuzz search_fuzz(const char* op, std::function<Tensor(Tensor, Tensor, bool)> sea
             Drawn rows = drawn(dice, sorted, dtype, ties);
             rows.lay = Lay::contiguous;
             const int last = sorted.rank() - 1;
-            rows.values =
-                taken_along(rows.values, order_of(rows.values, last, false), last);
+            rows.values = taken_along(rows.values, order_of(rows.values, last, false), last);
             const auto run = [=](Tensors in) { return search(OP_IN(0), OP_IN(1), right); };
             if (dice.chance(kInvalid)) {
               const Shape wrong{3, 2, 2}, matrix{2, 4};
@@ -143,12 +141,11 @@ std::vector<Fuzz> sorting_fuzz() {
           sort_fuzz("sort", true),
           sort_fuzz("argsort", false),
           {"unique", {"unique"}, unique_trial},
-          search_fuzz(
-              "searchsorted",
-              [](Tensor sorted, Tensor values, bool right) {
-                return searchsorted(std::move(sorted), std::move(values), {.right = right});
-              },
-              {}),
+          search_fuzz("searchsorted",
+                      [](Tensor sorted, Tensor values, bool right) {
+                        return searchsorted(std::move(sorted), std::move(values), {.right = right});
+                      },
+                      {}),
           search_fuzz(
               "lower_bound",
               [](Tensor sorted, Tensor values, bool) {

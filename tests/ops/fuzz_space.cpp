@@ -98,12 +98,11 @@ Trial depth_trial(Dice& dice, bool to_space) {
 }  // namespace
 
 std::vector<Fuzz> space_fuzz() {
-  return {{"space_to_batch_nd", {"space_to_batch_nd"}, space_to_batch_trial},
-          {"batch_to_space_nd", {"batch_to_space_nd"}, batch_to_space_trial},
-          {"depth_to_space", {"depth_to_space"}, [](Dice& dice) { return depth_trial(dice, true); }},
-          {"space_to_depth",
-           {"space_to_depth"},
-           [](Dice& dice) { return depth_trial(dice, false); }}};
+  return {
+      {"space_to_batch_nd", {"space_to_batch_nd"}, space_to_batch_trial},
+      {"batch_to_space_nd", {"batch_to_space_nd"}, batch_to_space_trial},
+      {"depth_to_space", {"depth_to_space"}, [](Dice& dice) { return depth_trial(dice, true); }},
+      {"space_to_depth", {"space_to_depth"}, [](Dice& dice) { return depth_trial(dice, false); }}};
 }
 
 }  // namespace tenure::testing

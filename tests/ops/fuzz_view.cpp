@@ -39,9 +39,9 @@ Trial reshape_trial(Dice& dice) {
   const Shape to = factors(dice, count);
   Shape asked = to;
   if (count > 0 && to.rank() > 0 && dice.chance(0.5)) asked[dice.axis(to.rank())] = -1;
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [asked](Tensors in) { return reshape(OP_IN(0), asked); },
-               [to](const Arrays& in) { return reshaped(in[0], to); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype, [asked](Tensors in) { return reshape(OP_IN(0), asked); },
+      [to](const Arrays& in) { return reshaped(in[0], to); });
 }
 
 Trial expand_dims_trial(Dice& dice) {
@@ -60,9 +60,10 @@ Trial expand_dims_trial(Dice& dice) {
     if (i == normal(axis, rank + 1)) to.push_back(1);
     if (i < rank) to.push_back(shape[i]);
   }
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [axis](Tensors in) { return expand_dims(OP_IN(0), axis); },
-               [to](const Arrays& in) { return reshaped(in[0], to); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype,
+      [axis](Tensors in) { return expand_dims(OP_IN(0), axis); },
+      [to](const Arrays& in) { return reshaped(in[0], to); });
 }
 
 Trial squeeze_trial(Dice& dice) {
@@ -110,9 +111,10 @@ Trial transpose_trial(Dice& dice) {
                    [asked](Tensors in) { return transpose(OP_IN(0), asked); },
                    {"transpose: ", text(shape)});
   }
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [asked](Tensors in) { return transpose(OP_IN(0), asked); },
-               [order](const Arrays& in) { return permuted(in[0], order); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype,
+      [asked](Tensors in) { return transpose(OP_IN(0), asked); },
+      [order](const Arrays& in) { return permuted(in[0], order); });
 }
 
 Trial slice_trial(Dice& dice) {
@@ -121,7 +123,9 @@ Trial slice_trial(Dice& dice) {
   Shape begin, size, step, asked_begin, asked_size;
   for (const std::int64_t dim : shape) {
     const std::int64_t first = dim > 0 ? dice.in(0, dim - 1) : 0;
-    const std::int64_t by = dice.chance(0.5) ? 1 : dice.chance(0.5) ? dice.in(2, 3) : -dice.in(1, 3);
+    const std::int64_t by = dice.chance(0.5)   ? 1
+                            : dice.chance(0.5) ? dice.in(2, 3)
+                                               : -dice.in(1, 3);
     std::int64_t room = 0;
     for (std::int64_t at = first; at >= 0 && at < dim; at += by) ++room;
     const bool rest = dice.chance(0.3);
@@ -143,15 +147,15 @@ Trial slice_trial(Dice& dice) {
       default:
         asked_size[axis] = shape[axis] + 1;
     }
-    return unsound(
-        {drawn(dice, shape, dtype)},
-        [=](Tensors in) { return slice(OP_IN(0), asked_begin, asked_size, step); },
-        {"slice: begin " + text(asked_begin) + ", size " + text(asked_size) + ", step " +
-         text(step) + " do not fit " + text(shape)});
+    return unsound({drawn(dice, shape, dtype)},
+                   [=](Tensors in) { return slice(OP_IN(0), asked_begin, asked_size, step); },
+                   {"slice: begin " + text(asked_begin) + ", size " + text(asked_size) + ", step " +
+                    text(step) + " do not fit " + text(shape)});
   }
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [=](Tensors in) { return slice(OP_IN(0), asked_begin, asked_size, step); },
-               [=](const Arrays& in) { return sliced(in[0], begin, size, step); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype,
+      [=](Tensors in) { return slice(OP_IN(0), asked_begin, asked_size, step); },
+      [=](const Arrays& in) { return sliced(in[0], begin, size, step); });
 }
 
 // Has no public function, and so no checks of its own.
@@ -210,15 +214,16 @@ Trial index_trial(Dice& dice) {
     return unsound({drawn(dice, shape, dtype)}, [at](Tensors in) { return in[0][at]; },
                    {"index: " + text(at) + " out of range for " + text(shape)});
   }
-  return sound({drawn(dice, shape, dtype)}, dtype, [at](Tensors in) { return in[0][at]; },
-               [at](const Arrays& in) {
-                 const Shape& dims = in[0].shape;
-                 Shape begin = Shape::filled(dims.rank(), 0), size = dims;
-                 begin[0] = at < 0 ? at + dims[0] : at;
-                 size[0] = 1;
-                 return reshaped(sliced(in[0], begin, size, Shape::filled(dims.rank(), 1)),
-                                 Shape(dims.dims().subspan(1)));
-               });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype, [at](Tensors in) { return in[0][at]; },
+      [at](const Arrays& in) {
+        const Shape& dims = in[0].shape;
+        Shape begin = Shape::filled(dims.rank(), 0), size = dims;
+        begin[0] = at < 0 ? at + dims[0] : at;
+        size[0] = 1;
+        return reshaped(sliced(in[0], begin, size, Shape::filled(dims.rank(), 1)),
+                        Shape(dims.dims().subspan(1)));
+      });
 }
 
 // Draws the entries in order of the axes they are about.
@@ -239,8 +244,9 @@ Trial strided_slice_trial(Dice& dice) {
     ellipsis_from = static_cast<int>(dice.in(0, shape.rank()));
     ellipsis_to = static_cast<int>(dice.in(ellipsis_from, shape.rank()));
   }
-  const int stop = dice.chance(0.3) && ellipsis_from < 0 ? static_cast<int>(dice.in(0, shape.rank()))
-                                                         : shape.rank();
+  const int stop = dice.chance(0.3) && ellipsis_from < 0
+                       ? static_cast<int>(dice.in(0, shape.rank()))
+                       : shape.rank();
   const auto whole_axis = [&](int axis) {
     Index all;
     for (std::int64_t i = 0; i < shape[axis]; ++i) all.push_back(i);
@@ -304,15 +310,15 @@ Trial strided_slice_trial(Dice& dice) {
       complaint.push_back("index " + text(shape[0]) + " is out of range for axis 0 of " +
                           text(shape));
     }
-    return unsound({drawn(dice, shape, dtype)},
-                   [=](Tensors in) {
-                     return strided_slice(OP_IN(0), begin, end, strides, options);
-                   },
-                   complaint);
+    return unsound(
+        {drawn(dice, shape, dtype)},
+        [=](Tensors in) { return strided_slice(OP_IN(0), begin, end, strides, options); },
+        complaint);
   }
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [=](Tensors in) { return strided_slice(OP_IN(0), begin, end, strides, options); },
-               [=](const Arrays& in) { return reshaped(picked(in[0], places), to); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype,
+      [=](Tensors in) { return strided_slice(OP_IN(0), begin, end, strides, options); },
+      [=](const Arrays& in) { return reshaped(picked(in[0], places), to); });
 }
 
 Trial reverse_trial(Dice& dice) {
@@ -325,9 +331,9 @@ Trial reverse_trial(Dice& dice) {
                    {"reverse: axis " + text(axis) + " out of range for " + text(shape)});
   }
   const Axes axes = dice.axes(shape.rank());
-  return sound({drawn(dice, shape, dtype)}, dtype,
-               [axes](Tensors in) { return reverse(OP_IN(0), axes); },
-               [axes](const Arrays& in) { return reversed(in[0], axes); });
+  return sound(
+      {drawn(dice, shape, dtype)}, dtype, [axes](Tensors in) { return reverse(OP_IN(0), axes); },
+      [axes](const Arrays& in) { return reversed(in[0], axes); });
 }
 
 Trial split_trial(Dice& dice) {

@@ -68,7 +68,8 @@ Array picked(const Array& x, const std::vector<Index>& places) {
   for (const Index& along : places) shape.push_back(static_cast<std::int64_t>(along.size()));
   return filled(shape, [&](const Index& index) {
     Index from = index;
-    for (std::size_t axis = 0; axis < from.size(); ++axis) from[axis] = places[axis][size(from[axis])];
+    for (std::size_t axis = 0; axis < from.size(); ++axis)
+      from[axis] = places[axis][size(from[axis])];
     return at(x, from);
   });
 }
@@ -180,8 +181,8 @@ Array gathered_nd(const Array& x, const Array& indices) {
   const Shape shape =
       joined_shape(part(indices.shape, 0, rows), part(x.shape, depth, x.shape.rank()));
   return filled(shape, [&](const Index& index) {
-    const auto row = static_cast<std::int64_t>(
-        position(part(indices.shape, 0, rows), part(index, 0, rows)));
+    const auto row =
+        static_cast<std::int64_t>(position(part(indices.shape, 0, rows), part(index, 0, rows)));
     return at(x, joined_index(coordinates(indices, row),
                               part(index, rows, static_cast<int>(index.size()))));
   });
@@ -190,8 +191,8 @@ Array gathered_nd(const Array& x, const Array& indices) {
 Array scattered(Array into, const Array& indices, const Array& updates, Combine combine) {
   const int rows = indices.shape.rank() - 1;
   each_index(updates.shape, [&](const Index& index) {
-    const auto row = static_cast<std::int64_t>(
-        position(part(indices.shape, 0, rows), part(index, 0, rows)));
+    const auto row =
+        static_cast<std::int64_t>(position(part(indices.shape, 0, rows), part(index, 0, rows)));
     double& element = at(into, joined_index(coordinates(indices, row),
                                             part(index, rows, static_cast<int>(index.size()))));
     element = combine(element, at(updates, index));
@@ -337,8 +338,8 @@ Array binned(const Array& x, double low, double high, std::int64_t bins) {
   for (const double value : x.data) {
     if (std::isnan(value)) continue;
     std::int64_t bin = 0;
-    while (bin + 1 < bins &&
-           (value - low) * (static_cast<double>(bins) / (high - low)) >= static_cast<double>(bin + 1))
+    while (bin + 1 < bins && (value - low) * (static_cast<double>(bins) / (high - low)) >=
+                                 static_cast<double>(bin + 1))
       ++bin;
     ++result.data[size(bin)];
   }

@@ -148,23 +148,23 @@ void gather_grad(const ops::KernelArgs& args) noexcept {
     const T* src = args.in[0].as<T>();
     T* dst = args.out[0].as<T>();
     const std::int64_t inner = at.inner;
-    parallel_for(
-        at.batches * at.outer * at.axis, rows_worth_a_thread(sizeof(T) * std::size_t(inner)),
-        [&](std::int64_t begin, std::int64_t end) {
-          std::fill(dst + begin * inner, dst + end * inner, T{0});
-          for (std::int64_t block = begin / at.axis; block * at.axis < end; ++block) {
-            const std::int64_t first = std::max<std::int64_t>(begin - block * at.axis, 0);
-            const std::int64_t last = std::min(end - block * at.axis, at.axis);
-            const auto* index = indices + block / at.outer * at.count;
-            const T* from = src + block * at.count * inner;
-            T* to = dst + block * at.axis * inner;
-            for (std::int64_t i = 0; i < at.count; ++i) {
-              const auto row = static_cast<std::int64_t>(index[i]);
-              if (row < first || row >= last) continue;
-              combine_row<Add<T>>(to + row * inner, from + i * inner, inner);
-            }
-          }
-        });
+    parallel_for(at.batches * at.outer * at.axis,
+                 rows_worth_a_thread(sizeof(T) * std::size_t(inner)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::fill(dst + begin * inner, dst + end * inner, T{0});
+                   for (std::int64_t block = begin / at.axis; block * at.axis < end; ++block) {
+                     const std::int64_t first = std::max<std::int64_t>(begin - block * at.axis, 0);
+                     const std::int64_t last = std::min(end - block * at.axis, at.axis);
+                     const auto* index = indices + block / at.outer * at.count;
+                     const T* from = src + block * at.count * inner;
+                     T* to = dst + block * at.axis * inner;
+                     for (std::int64_t i = 0; i < at.count; ++i) {
+                       const auto row = static_cast<std::int64_t>(index[i]);
+                       if (row < first || row >= last) continue;
+                       combine_row<Add<T>>(to + row * inner, from + i * inner, inner);
+                     }
+                   }
+                 });
   });
 }
 
@@ -400,15 +400,15 @@ constexpr auto joined(const Arrays&... arrays) {
 
 std::span<const ops::KernelRow> gather_kernels() {
   constexpr auto kDTypes = std::make_index_sequence<kDTypeCount>();
-  static constexpr auto rows = joined(
-      rows_for("gather", gather, nullptr, kDTypes),
-      rows_for("gather_nd", gather_nd, places_bytes<1>, kDTypes),
-      rows_for("tensor_scatter_update", tensor_scatter_update, places_bytes<1>, kDTypes),
-      rows_for("one_hot", one_hot, nullptr, kDTypes), number_rows<float>(), number_rows<double>(),
-      number_rows<std::int32_t>(), number_rows<std::int64_t>(), number_rows<std::uint8_t>(),
-      number_rows<std::int8_t>(),
-      std::array{ops::KernelRow{"where_indices", DType::boolean, where_indices, nullptr,
-                                count_true}});
+  static constexpr auto rows =
+      joined(rows_for("gather", gather, nullptr, kDTypes),
+             rows_for("gather_nd", gather_nd, places_bytes<1>, kDTypes),
+             rows_for("tensor_scatter_update", tensor_scatter_update, places_bytes<1>, kDTypes),
+             rows_for("one_hot", one_hot, nullptr, kDTypes), number_rows<float>(),
+             number_rows<double>(), number_rows<std::int32_t>(), number_rows<std::int64_t>(),
+             number_rows<std::uint8_t>(), number_rows<std::int8_t>(),
+             std::array{ops::KernelRow{"where_indices", DType::boolean, where_indices, nullptr,
+                                       count_true}});
   return rows;
 }
 

@@ -11,7 +11,8 @@ namespace tenure::cpu {
 // Calls fn with the indices, int32 or int64, as a pointer.
 template <class F>
 decltype(auto) with_indices(const ops::KernelView& view, F&& fn) {
-  if (view.dtype == DType::int64) return fn(static_cast<const std::int64_t*>(view.as<std::int64_t>()));
+  if (view.dtype == DType::int64)
+    return fn(static_cast<const std::int64_t*>(view.as<std::int64_t>()));
   return fn(static_cast<const std::int32_t*>(view.as<std::int32_t>()));
 }
 

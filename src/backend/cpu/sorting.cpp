@@ -37,7 +37,9 @@ OrderKey<T> rank_of(T value, bool largest_first) {
 
 struct Rows {
   std::int64_t size, count;
-  explicit Rows(const Shape& shape) : size(shape[-1]) { count = size > 0 ? shape.numel() / size : 0; }
+  explicit Rows(const Shape& shape) : size(shape[-1]) {
+    count = size > 0 ? shape.numel() / size : 0;
+  }
 };
 
 std::int64_t rows_worth_a_thread(std::int64_t elements) {
@@ -178,9 +180,9 @@ void sort(const ops::KernelArgs& args) noexcept {
   if (args.in[0].numel() == 0) return;
   const Rows rows(*args.in[0].shape);
   const T* src = args.in[0].as<T>();
-  const std::size_t row_scratch =
-      sort_scratch<T>(args) / static_cast<std::size_t>(args.in[0].numel()) *
-      static_cast<std::size_t>(rows.size);
+  const std::size_t row_scratch = sort_scratch<T>(args) /
+                                  static_cast<std::size_t>(args.in[0].numel()) *
+                                  static_cast<std::size_t>(rows.size);
   T* values = args.out[0].as<T>();
   std::int32_t* indices = args.out[1].as<std::int32_t>();
   parallel_for(rows.count, rows_worth_a_thread(rows.size * 8),
@@ -272,9 +274,8 @@ template <class T>
 void unique(const ops::KernelArgs& args) noexcept {
   std::int32_t* kept = args.out[0].as<std::int32_t>();
   std::int32_t* inverse = args.out[1].as<std::int32_t>();
-  RowTable<T>(args).walk(
-      [&](std::int64_t row) { *kept++ = static_cast<std::int32_t>(row); },
-      [&](std::int64_t row, std::int32_t number) { inverse[row] = number; });
+  RowTable<T>(args).walk([&](std::int64_t row) { *kept++ = static_cast<std::int32_t>(row); },
+                         [&](std::int64_t row, std::int32_t number) { inverse[row] = number; });
 }
 
 template <class T>
