@@ -1,4 +1,4 @@
-// What do picking rows by index, its gradient, and finding the largest elements cost?
+// What do picking and adding up rows by index, and finding the largest elements, cost?
 #include "rows.h"
 #include "tenure/tenure.h"
 
@@ -12,7 +12,7 @@ void indexing(Runner& runner) {
     const Tensor rows = random::randint({4096}, 0, 50'000, DType::int64);
     row.measure([&] { use(gather(table, rows)); });
   });
-  runner.row("gather_backward", [](Row& row) {
+  runner.row("scatter_nd", [](Row& row) {
     const Tensor dy = random::normal({4096, 128});
     const Tensor rows = random::randint({4096, 1}, 0, 50'000, DType::int64);
     row.measure([&] { use(scatter_nd(rows, dy, {50'000, 128})); });

@@ -16,7 +16,7 @@ void indexing(bench::Runner& runner) {
     const at::Tensor rows = at::randint(0, 50'000, {4096}, at::kLong);
     row.measure([&] { use(at::embedding(table, rows)); });
   });
-  runner.row("gather_backward", [](Row& row) {
+  runner.row("scatter_nd", [](Row& row) {
     const c10::InferenceMode guard;
     const at::Tensor dy = at::randn({4096, 128});
     const at::Tensor rows = at::randint(0, 50'000, {4096}, at::kLong);

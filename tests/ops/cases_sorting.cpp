@@ -16,13 +16,13 @@ void add_top_k(std::vector<Case>& cases, std::int64_t k, bool largest) {
       .run = [=](Tensors in, DType) { return top_k(OP_IN(0), k, {.largest = largest}).values; },
       .inputs = {{}},
       .shapes = {{{3, 5}}, {{2, 2, 4}}, {{4}}, {{0, 4}}, {{2, 37}}},
-      .value_shapes = {{{30, 1500}}},
+      .value_shapes = k > 0 ? std::vector<Shapes>{{{22, 1400}}} : std::vector<Shapes>{},
       .reference =
           [=](const Arrays& in) {
             const int last = in[0].shape.rank() - 1;
             return taken_along(in[0], first_places(in[0], k, largest), last);
           },
-      .dtypes = kNumbers};
+      .dtypes = kAnything};
   cases.push_back(row);
   row.name += "_indices";
   row.run = [=](Tensors in, DType) { return top_k(OP_IN(0), k, {.largest = largest}).indices; };
@@ -43,13 +43,13 @@ void add_sort(std::vector<Case>& cases, int axis, bool descending) {
                       DType) { return sort(OP_IN(0), {.axis = axis, .descending = descending}); },
            .inputs = {{}},
            .shapes = {{{3, 5}}, {{2, 3, 4}}, {{4}}, {{0, 2}}, {{2, 0}}},
-           .value_shapes = {{{20, 2000}}, {{2000, 20}}},
+           .value_shapes = {axis < 0 ? Shapes{{22, 1400}} : Shapes{{1400, 22}}},
            .reference =
                [=](const Arrays& in) {
                  const int along = normal(in[0]);
                  return taken_along(in[0], order_of(in[0], along, descending), along);
                },
-           .dtypes = kNumbers};
+           .dtypes = kAnything};
   cases.push_back(row);
   row.name = "argsort" + suffix;
   row.run = [=](Tensors in, DType) {
@@ -95,7 +95,7 @@ std::vector<Case> sorting_cases() {
              .inputs = {{.low = -1, .high = 1, .whole = true, .least = 0, .most = 2}},
              .shapes = shapes,
              .reference = [expected](const Arrays& in) { return expected(in[0]).values; },
-             .dtypes = kNumbers,
+             .dtypes = kAnything,
              .differentiable = false,
              .error_name = "unique"};
     cases.push_back(row);

@@ -26,7 +26,7 @@ std::int64_t size_for_order(Dice& dice) { return dice.chance(0.1) ? 1500 : dice.
 Trial top_k_trial(Dice& dice) {
   Shape shape = dice.shape(1, 3, 3);
   shape[-1] = size_for_order(dice);
-  const DType dtype = dice.pick(kNumbers);
+  const DType dtype = dice.pick(kAnything);
   const std::int64_t k = dice.in(0, shape[-1]);
   const bool largest = dice.chance(0.5), values = dice.chance(0.5);
   if (dice.chance(kInvalid)) {
@@ -54,7 +54,7 @@ Trial top_k_trial(Dice& dice) {
 Fuzz sort_fuzz(const char* op, bool values) {
   return {op, {op}, [=](Dice& dice) {
             Shape shape = dice.shape(1, 3, 3);
-            const DType dtype = dice.pick(kNumbers);
+            const DType dtype = dice.pick(kAnything);
             const int axis = dice.axis(shape.rank());
             const int at = axis < 0 ? axis + shape.rank() : axis;
             shape[at] = size_for_order(dice);
@@ -81,7 +81,7 @@ Fuzz sort_fuzz(const char* op, bool values) {
 Trial unique_trial(Dice& dice) {
   const bool flat = dice.chance(0.4), values = dice.chance(0.5);
   const Shape shape = dice.shape(flat ? 0 : 1, 3, 5);
-  const DType dtype = dice.pick(kNumbers);
+  const DType dtype = dice.pick(kAnything);
   const Input few{.low = -1, .high = 1, .whole = true, .least = 0, .most = 1};
   Drawn x = drawn(dice, shape, dtype, few);
   if (is_floating(dtype) && x.lay == Lay::contiguous && dice.chance(0.5)) {

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/cpu/convert.h"
+
 namespace tenure::cpu {
 
 template <class T>
 [[gnu::always_inline]] inline auto order_key(T value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (Half<T>) {
+    return order_key(convert<float>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     using Unsigned = std::make_unsigned_t<Bits>;
     constexpr Bits kGreatest = static_cast<Bits>(~Unsigned{0} >> 1);

@@ -308,25 +308,41 @@ void searchsorted(const ops::KernelArgs& args) noexcept {
 }
 
 template <class T>
-constexpr auto rows_of() {
+constexpr auto order_rows() {
   constexpr DType dtype = dtype_of<T>;
   return std::array{
       ops::KernelRow{"top_k", dtype, top_k<T>, top_k_scratch<T>},
       ops::KernelRow{"sort", dtype, sort<T>, sort_scratch<T>},
       ops::KernelRow{"unique", dtype, unique<T>, RowTable<T>::scratch_bytes, count_unique<T>},
-      ops::KernelRow{"searchsorted", dtype, searchsorted<T>},
   };
 }
 
-constexpr std::array kRows = {rows_of<float>(),        rows_of<double>(),
-                              rows_of<std::int32_t>(), rows_of<std::int64_t>(),
-                              rows_of<std::uint8_t>(), rows_of<std::int8_t>(),
-                              rows_of<bool>()};
+template <class T>
+constexpr ops::KernelRow search_row() {
+  return {"searchsorted", dtype_of<T>, searchsorted<T>};
+}
+
+constexpr std::array kOrders = {
+    order_rows<float>(),        order_rows<double>(),       order_rows<std::int32_t>(),
+    order_rows<std::int64_t>(), order_rows<std::uint8_t>(), order_rows<std::int8_t>(),
+    order_rows<bool>(),         order_rows<Float16>(),      order_rows<BFloat16>()};
+constexpr std::array kSearches = {search_row<float>(),        search_row<double>(),
+                                  search_row<std::int32_t>(), search_row<std::int64_t>(),
+                                  search_row<std::uint8_t>(), search_row<std::int8_t>()};
 
 }  // namespace
 
 std::span<const ops::KernelRow> sorting_kernels() {
-  return {kRows[0].data(), kRows.size() * kRows[0].size()};
+  static constexpr auto rows = [] {
+    std::array<ops::KernelRow, kOrders.size() * kOrders[0].size() + kSearches.size()> all{};
+    std::size_t at = 0;
+    for (const auto& of_dtype : kOrders) {
+      for (const ops::KernelRow& row : of_dtype) all[at++] = row;
+    }
+    for (const ops::KernelRow& row : kSearches) all[at++] = row;
+    return all;
+  }();
+  return rows;
 }
 
 }  // namespace tenure::cpu
