@@ -26,7 +26,7 @@ constinit const OpDef kBincount{
           infer.result(std::move(shape), infer.in.size() > 1 ? infer.dtype(1) : DType::int32);
         },
     .inputs = OpDef::kVariadic,
-    .tfjs = "Bincount, DenseBincount",
+    .tfjs = "Bincount",
     .dispatch_on = OpDef::kOutput0,
     .grad_keeps = {kNothing, kInput0},
     .grad = [](GradContext& g) -> Grads {

@@ -57,19 +57,9 @@ constinit const OpDef kUnique{.name = "unique",
 
 constinit const OpDef kSearchSorted{
     .name = "searchsorted",
-    .infer =
-        [](Infer& infer) {
-          const Shape &sorted = infer.shape(0), &values = infer.shape(1);
-          bool fits = sorted.rank() == 1 || (sorted.rank() > 1 && sorted.rank() == values.rank());
-          for (int i = 0; fits && i + 1 < sorted.rank(); ++i) fits = sorted[i] == values[i];
-          if (!fits) {
-            raise<ShapeError>("searchsorted: sorted rows {} do not match values {}", sorted,
-                              values);
-          }
-          infer.result(values, DType::int32);
-        },
+    .infer = [](Infer& infer) { infer.result(infer.shape(1), DType::int32); },
     .inputs = 2,
-    .tfjs = "SearchSorted, LowerBound, UpperBound",
+    .tfjs = "SearchSorted",
     .no_gradient = "an index changes only in steps"};
 
 // Elements that are ordered by value; bool counts as 0 and 1.
@@ -186,7 +176,13 @@ Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
   std::array<Tensor, 2> in;
   unify(name, std::array{&sorted, &values}, in, true);
   if (in[0].rank() == 0) raise<ShapeError>("{}: the sorted row is a scalar", name);
-  check_int32(name, in[0].shape()[-1]);
+  const Shape &rows = in[0].shape(), &wanted = in[1].shape();
+  bool fits = rows.rank() == 1 || rows.rank() == wanted.rank();
+  for (int i = 0; fits && i + 1 < rows.rank(); ++i) fits = rows[i] == wanted[i];
+  if (!fits) {
+    raise<ShapeError>("{}: sorted rows {} do not match values {}", name, rows, wanted);
+  }
+  check_int32(name, rows[-1]);
   const SearchAttrs attrs{right};
   Tensor out;
   apply_into(kSearchSorted, in, ref(attrs), site, {&out, 1});

@@ -125,9 +125,9 @@ Fuzz search_fuzz(const char* op, std::function<Tensor(Tensor, Tensor, bool)> sea
             const auto run = [=](Tensors in) { return search(OP_IN(0), OP_IN(1), right); };
             if (dice.chance(kInvalid)) {
               const Shape wrong{3, 2, 2}, matrix{2, 4};
-              return unsound({drawn(dice, matrix, dtype), drawn(dice, wrong, dtype)}, run,
-                             {"searchsorted: sorted rows " + text(matrix) +
-                              " do not match values " + text(wrong)});
+              return unsound(
+                  {drawn(dice, matrix, dtype), drawn(dice, wrong, dtype)}, run,
+                  {op + (": sorted rows " + text(matrix)) + " do not match values " + text(wrong)});
             }
             return sound({rows, drawn(dice, values, dtype, ties)}, DType::int32, run,
                          [right](const Arrays& in) { return searched(in[0], in[1], right); });
