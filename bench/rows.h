@@ -10,6 +10,7 @@ void elementwise(Runner& runner);
 void reduce(Runner& runner);
 void norm(Runner& runner);
 void matmul(Runner& runner);
+void indexing(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
@@ -17,6 +18,7 @@ inline void public_rows(Runner& runner) {
   reduce(runner);
   norm(runner);
   matmul(runner);
+  indexing(runner);
   lifetime_cost(runner);
 }
 

@@ -10,6 +10,10 @@
 #include "harness.h"
 #include "libtorch_rows.h"
 
+namespace peers {
+void indexing(bench::Runner& runner);
+}  // namespace peers
+
 namespace {
 
 using bench::Row;
@@ -92,5 +96,6 @@ int main(int argc, char** argv) {
   reduce(runner);
   bench::libtorch_norm(runner);
   matmul(runner);
+  peers::indexing(runner);
   return runner.exit_code();
 }

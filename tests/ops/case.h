@@ -42,7 +42,8 @@ struct Case {
   std::vector<Input> inputs = {};
   std::vector<Shapes> shapes = {{}};      // every property holds for each
   std::vector<Shapes> value_shapes = {};  // more of them, large or many, for the value alone
-  Reference reference = {};               // none: a random op, which has its own tests
+  Shapes shared_shapes = {};  // at which inputs of one dtype may be one tensor; else all [3, 5]
+  Reference reference = {};   // none: a random op, which has its own tests
   Tolerance tolerance = {};
   Tolerance value_tolerance = tolerance;  // for `value_shapes`
   DTypes dtypes = kFloats;
