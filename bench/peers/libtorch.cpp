@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness.h"
+#include "peers.h"
 
 namespace {
 
@@ -90,5 +91,6 @@ int main(int argc, char** argv) {
   elementwise(runner);
   reduce(runner);
   matmul(runner);
+  bench::peers::einsum(runner);
   return runner.exit_code();
 }

@@ -63,9 +63,9 @@ Trial one_matrix(Dice& dice, const char* name, Needs needs, std::function<Tensor
 Fuzz of_one(const char* name, std::vector<std::string_view> ops, Needs needs,
             std::function<Tensor(Tensor)> run, std::function<Matrix(const Matrix&)> reference,
             int result_rank = 2) {
-  return {name, std::move(ops), [=](Dice& dice) {
+  return {name, ops, [=, op = ops.front().data()](Dice& dice) {
             return one_matrix(
-                dice, ops.empty() ? name : ops.front().data(), needs, run,
+                dice, op, needs, run,
                 [reference](const Matrices& all) { return reference(all[0]); }, result_rank);
           }};
 }

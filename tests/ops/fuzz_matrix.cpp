@@ -156,6 +156,7 @@ Trial outer_trial(Dice& dice) {
   trial.inputs = {drawn(dice, a, dtype), drawn(dice, b, dtype)};
   trial.run = [](Tensors in) { return outer(OP_IN(0), OP_IN(1)); };
   trial.expect = [](const Arrays& in) { return outer_of(in[0], in[1]); };
+  trial.tolerance = {.ulps = 1};
   trial.result = number_dtype(dtype);
   return trial;
 }
