@@ -70,9 +70,9 @@ struct Qr {
 struct QrOptions {
   bool full_matrices = false;  // q is square
 };
-// x = q r, q's columns orthonormal, r upper triangular. Signs are those of Householder reflections:
-// an element of the diagonal is negative where what was reflected into it was positive. A full q
-// of more rows than columns has no gradient.
+// x = q r, q's columns orthonormal, r upper triangular. Signs are those of Householder reflections,
+// as in TensorFlow.js: an element of r's diagonal is positive where what was reflected into it was
+// negative, and the other way round. A full q of more rows than columns has no gradient.
 TENURE_API Qr qr(Arg x, QrOptions options = {});
 
 struct Svd {

@@ -163,7 +163,7 @@ Matrices qr_of(const Matrix& x, bool full) {
     // Mirrors column k onto the axis, away from where it points.
     std::vector<double> mirror(static_cast<std::size_t>(m), 0.0);
     for (std::int64_t i = k; i < m; ++i) mirror[static_cast<std::size_t>(i)] = r.at(i, k);
-    mirror[static_cast<std::size_t>(k)] += r.at(k, k) > 0 ? norm : -norm;
+    mirror[static_cast<std::size_t>(k)] += r.at(k, k) >= 0 ? norm : -norm;
     double length = 0;
     for (const double value : mirror) length += value * value;
     const auto reflect = [&](Matrix& target) {

@@ -414,10 +414,9 @@ struct QrFactors : Rectangular<T> {
       std::fill(q_item + row * w + k, q_item + (row + 1) * w, T{0});
     }
     info = lapack::orglq(wide, m, k, q_item, own.tau, own.work, work_size);
-    // Where there is nothing to reflect LAPACK keeps the sign, and takes a zero for a positive
-    // number; the rule for signs says otherwise in both cases.
+    // Where there is nothing to reflect LAPACK keeps the sign; the rule for signs turns it.
     for (std::int64_t at = 0; at < k; ++at) {
-      if (own.tau[at] != 1 && (own.tau[at] != 0 || r_item[at * n + at] == 0)) continue;
+      if (own.tau[at] != 0 || r_item[at * n + at] == 0) continue;
       for (std::int64_t column = at; column < n; ++column) r_item[at * n + column] *= -1;
       for (std::int64_t row = 0; row < m; ++row) q_item[row * w + at] *= -1;
     }
