@@ -54,11 +54,15 @@ Tensor divided_by_transposed(const Tensor& b, const Tensor& a, bool lower) {
   return transposed(triangular_solve(a, transposed(b), {.lower = lower}));
 }
 
-// 1 / (x[j] - x[i]) at [i, j], and 0 on the diagonal.
-Tensor inverse_gaps(const Tensor& x) {
-  const Tensor one = eye(x.shape()[-1], -1, x.dtype());
-  return (1.0 - one) / (as_row(x) - as_column(x) + one);
+// 1 / x, and 0 where x is 0: there the part of a gradient that is not defined is left out, so that
+// the gradient of singular values or eigenvalues alone holds for equal ones too.
+Tensor reciprocal_or_zero(const Tensor& x) {
+  const Tensor is_zero = cast(equal(x, 0), x.dtype());
+  return (1.0 - is_zero) / (x + is_zero);
 }
+
+// 1 / (x[j] - x[i]) at [i, j], and 0 on the diagonal.
+Tensor inverse_gaps(const Tensor& x) { return reciprocal_or_zero(as_row(x) - as_column(x)); }
 
 constinit const OpDef kCholesky{
     .name = "cholesky",
@@ -211,10 +215,13 @@ constinit const OpDef kSvd{
       const Tensor core =
           turned(u_du) * as_row(s) + as_column(s) * turned(v_dv) + matrix_diag(g.dy(1));
       Tensor left = product(u, core);
-      if (g.x_shape()[-2] > s.shape()[-1]) left = left + (du - product(u, u_du)) / as_row(s);
+      if (g.x_shape()[-2] > s.shape()[-1]) {
+        left = left + (du - product(u, u_du)) * as_row(reciprocal_or_zero(s));
+      }
       Tensor dx = product(left, vt);
       if (g.x_shape()[-1] > s.shape()[-1]) {
-        dx = dx + product(u, (dvt - product(transposed(v_dv), vt)) / as_column(s));
+        const Tensor rest = dvt - product(transposed(v_dv), vt);
+        dx = dx + product(u, rest * as_column(reciprocal_or_zero(s)));
       }
       return dx;
     }};

@@ -181,6 +181,21 @@ TEST(Decomposition, gradients_that_do_not_exist_are_refused) {
             "svd: full u and v have a gradient for square matrices alone: [4, 2]");
 }
 
+TEST(Decomposition, equal_values_alone_have_a_gradient) {
+  const Tensor x = eye(3, 3, DType::float64) * 2;
+  const auto gradient_of = [&](auto&& run) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = run(x);
+    return tape.gradient(y, x);
+  };
+  const Tensor one = eye(3, 3, DType::float64);
+  expect_close(gradient_of([](const Tensor& at) { return sum(svd(at).s); }), one);
+  expect_close(gradient_of([](const Tensor& at) { return sum(singular_values(at)); }), one);
+  expect_close(gradient_of([](const Tensor& at) { return sum(eigh(at).w); }), one);
+  expect_close(gradient_of([](const Tensor& at) { return sum(eigvalsh(at)); }), one);
+}
+
 TEST(Decomposition, threads_may_decompose_at_once) {
   const Tensor x = draw_matrix({12, 20, 20}, 9);
   const auto bits_of_all = [&x] {
