@@ -11,6 +11,7 @@ void reduce(Runner& runner);
 void norm(Runner& runner);
 void matmul(Runner& runner);
 void indexing(Runner& runner);
+void einsum(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
@@ -19,6 +20,7 @@ inline void public_rows(Runner& runner) {
   norm(runner);
   matmul(runner);
   indexing(runner);
+  einsum(runner);
   lifetime_cost(runner);
 }
 

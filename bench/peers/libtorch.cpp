@@ -13,6 +13,7 @@
 namespace peers {
 void indexing(bench::Runner& runner);
 }  // namespace peers
+#include "peers.h"
 
 namespace {
 
@@ -97,5 +98,6 @@ int main(int argc, char** argv) {
   bench::libtorch_norm(runner);
   matmul(runner);
   peers::indexing(runner);
+  bench::peers::einsum(runner);
   return runner.exit_code();
 }
