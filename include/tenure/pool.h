@@ -75,4 +75,13 @@ struct GlobalPoolOptions {
 TENURE_API Tensor global_max_pool(Arg x, GlobalPoolOptions options = {});
 TENURE_API Tensor global_avg_pool(Arg x, GlobalPoolOptions options = {});
 
+struct DilationOptions {
+  Shape strides = {1};
+  PoolPadding padding = PoolPadding::valid;
+  Shape dilations = {1};
+};
+// Grayscale dilation: the largest sum of an element of x, [batch, height, width, channels] or
+// without a batch, and of filter, [height, width, channels], laid over it.
+TENURE_API Tensor dilation2d(Arg x, Arg filter, const DilationOptions& options = {});
+
 }  // namespace tenure

@@ -66,11 +66,11 @@ Shape pooled_shape(const Pooling& pooling, const Shape& x) {
   return shape;
 }
 
-void each_window(const Pooling& pooling, const Shape& x,
-                 const std::function<void(const Index&, const std::vector<Index>&)>& fn) {
+void each_window_tap(const Pooling& pooling, const Shape& x,
+                     const std::function<void(const Index&, const std::vector<Tap>&)>& fn) {
   const int first = first_axis(pooling, x);
   each_index(pooled_shape(pooling, x), [&](const Index& index) {
-    std::vector<Index> taps;
+    std::vector<Tap> taps;
     each_index(pooling.window, [&](const Index& offset) {
       Index tap = index;
       bool inside = true;
@@ -81,9 +81,18 @@ void each_window(const Pooling& pooling, const Shape& x,
                     offset[static_cast<std::size_t>(i)] * entry(pooling.options.dilations, i, 1);
         inside = inside && tap[axis] >= 0 && tap[axis] < x[first + i];
       }
-      if (inside) taps.push_back(tap);
+      if (inside) taps.push_back({tap, offset});
     });
     fn(index, taps);
+  });
+}
+
+void each_window(const Pooling& pooling, const Shape& x,
+                 const std::function<void(const Index&, const std::vector<Index>&)>& fn) {
+  each_window_tap(pooling, x, [&](const Index& index, const std::vector<Tap>& taps) {
+    std::vector<Index> places;
+    for (const Tap& tap : taps) places.push_back(tap.at);
+    fn(index, places);
   });
 }
 
@@ -149,8 +158,8 @@ Array avg_pool_gradient(const Array& dy, const Shape& x, const Pooling& pooling)
   return result;
 }
 
-PoolingOfShape draw_pooling(Dice& dice) {
-  const auto axes = static_cast<int>(dice.in(1, 3));
+PoolingOfShape draw_pooling(Dice& dice, int axes) {
+  if (axes == 0) axes = static_cast<int>(dice.in(1, 3));
   PoolingOfShape drawn;
   PoolOptions& options = drawn.pooling.options;
   options.channels_first = dice.chance(0.4);

@@ -17,6 +17,14 @@ Shape pooled_shape(const Pooling& pooling, const Shape& x);
 void each_window(const Pooling& pooling, const Shape& x,
                  const std::function<void(const Index&, const std::vector<Index>&)>& fn);
 
+// The same with the elements' offsets in the window.
+struct Tap {
+  Index at;
+  Index offset;
+};
+void each_window_tap(const Pooling& pooling, const Shape& x,
+                     const std::function<void(const Index&, const std::vector<Tap>&)>& fn);
+
 // `nothing` is the value of a window without elements.
 Array max_pooled(const Array& x, const Pooling& pooling, double nothing);
 Array avg_pooled(const Array& x, const Pooling& pooling);
@@ -30,6 +38,6 @@ struct PoolingOfShape {
   Shape x;
   Pooling pooling;
 };
-PoolingOfShape draw_pooling(Dice& dice);
+PoolingOfShape draw_pooling(Dice& dice, int axes = 0);  // 0: any number of them
 
 }  // namespace tenure::testing

@@ -13,6 +13,7 @@
 #include "backend/cpu/highway_targets.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/pieces.h"
 #include "backend/cpu/pool_geometry.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,7 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kTile = 64;  // channels whose state is kept on the stack
+constexpr std::int64_t kTile = kPieceChannels;  // whose state is kept on the stack
 
 template <class T>
 constexpr T lowest() {
@@ -332,27 +333,9 @@ void max_pool_pick(const ops::KernelArgs& args) noexcept {
   });
 }
 
-// Windows overlap, so that a piece of a gradient is all of an image in some of its channels.
-template <class F>
-void each_piece(const PoolGeometry& geometry, F&& fn) {
-  const std::int64_t tiles = (geometry.channels + kTile - 1) / kTile;
-  const auto piece = [&](std::int64_t index) {
-    const std::int64_t channel = index % tiles * kTile;
-    fn(index / tiles, channel, std::min(kTile, geometry.channels - channel));
-  };
-  const std::int64_t pieces = geometry.batch * tiles;
-  const std::int64_t work = geometry.image_out() * geometry.window() + geometry.image_in();
-  if (geometry.batch * work < kSerialElements) {
-    for (std::int64_t i = 0; i < pieces; ++i) piece(i);
-  } else {
-    parallel_each(pieces, piece);
-  }
-}
-
-template <class T>
-void clear(T* image, std::int64_t size, std::int64_t channels, std::int64_t channel,
-           std::int64_t count) {
-  for (std::int64_t i = channel; i < size; i += channels) std::fill_n(image + i, count, T{0});
+// How many elements one image of a gradient takes.
+std::int64_t image_work(const PoolGeometry& geometry) {
+  return geometry.image_out() * geometry.window() + geometry.image_in();
 }
 
 template <class T>
@@ -362,19 +345,20 @@ void max_pool_grad(const ops::KernelArgs& args) noexcept {
   const T* dy = args.in[0].as<T>();
   T* dst = args.out[0].as<T>();
   const std::int64_t rows = geometry.axes[0].out * geometry.axes[1].out;
-  each_piece(geometry, [&](std::int64_t image, std::int64_t first, std::int64_t tile) {
-    T* to = dst + image * geometry.image_in();
-    clear(to, geometry.image_in(), geometry.channels, first, tile);
-    each_largest(geometry, args.in[1].as<T>(), image * rows, (image + 1) * rows, first,
-                 first + tile,
-                 [&](std::int64_t, std::int64_t channel, std::int64_t count, std::int64_t output,
-                     const Largest<T>& largest) {
-                   for (std::int64_t c = 0; c < count; ++c) {
-                     const std::int64_t place = largest.place[c];
-                     if (place >= 0) to[place + channel + c] += dy[output + c];
-                   }
-                 });
-  });
+  each_piece(geometry.batch, geometry.channels, image_work(geometry),
+             [&](std::int64_t image, std::int64_t first, std::int64_t tile) {
+               T* to = dst + image * geometry.image_in();
+               clear_channels(to + first, geometry.image_in(), geometry.channels, tile);
+               each_largest(geometry, args.in[1].as<T>(), image * rows, (image + 1) * rows, first,
+                            first + tile,
+                            [&](std::int64_t, std::int64_t channel, std::int64_t count,
+                                std::int64_t output, const Largest<T>& largest) {
+                              for (std::int64_t c = 0; c < count; ++c) {
+                                const std::int64_t place = largest.place[c];
+                                if (place >= 0) to[place + channel + c] += dy[output + c];
+                              }
+                            });
+             });
 }
 
 template <class T>
@@ -386,27 +370,29 @@ void avg_pool_grad(const ops::KernelArgs& args) noexcept {
   const std::int64_t rows = geometry.axes[0].out * geometry.axes[1].out;
   const std::int64_t width = geometry.axes[2].out;
   const std::int64_t channels = geometry.channels;
-  each_piece(geometry, [&](std::int64_t image, std::int64_t channel, std::int64_t tile) {
-    T* to = dst + image * geometry.image_in();
-    clear(to, geometry.image_in(), channels, channel, tile);
-    each_row(geometry, image * rows, (image + 1) * rows,
-             [&](std::int64_t, Taps planes, Taps lines, std::int64_t row) {
-               for (std::int64_t o = 0; o < width; ++o) {
-                 const Window<T> window =
-                     window_at(geometry, static_cast<const T*>(to), planes, lines, o);
-                 const T count = static_cast<T>(std::max<std::int64_t>(window.count(), 1));
-                 const T* from = dy + (row * width + o) * channels + channel;
-                 T share[kTile];
-                 TENURE_VECTORISE
-                 for (std::int64_t c = 0; c < tile; ++c) share[c] = from[c] / count;
-                 window.each([&](const T* at) HWY_ATTR {
-                   T* HWY_RESTRICT sum = to + (at - to) + channel;
-                   TENURE_VECTORISE
-                   for (std::int64_t c = 0; c < tile; ++c) sum[c] += share[c];
-                 });
-               }
+  each_piece(geometry.batch, channels, image_work(geometry),
+             [&](std::int64_t image, std::int64_t channel, std::int64_t tile) {
+               T* to = dst + image * geometry.image_in();
+               clear_channels(to + channel, geometry.image_in(), channels, tile);
+               each_row(geometry, image * rows, (image + 1) * rows,
+                        [&](std::int64_t, Taps planes, Taps lines, std::int64_t row) {
+                          for (std::int64_t o = 0; o < width; ++o) {
+                            const Window<T> window =
+                                window_at(geometry, static_cast<const T*>(to), planes, lines, o);
+                            const T count =
+                                static_cast<T>(std::max<std::int64_t>(window.count(), 1));
+                            const T* from = dy + (row * width + o) * channels + channel;
+                            T share[kTile];
+                            TENURE_VECTORISE
+                            for (std::int64_t c = 0; c < tile; ++c) share[c] = from[c] / count;
+                            window.each([&](const T* at) HWY_ATTR {
+                              T* HWY_RESTRICT sum = to + (at - to) + channel;
+                              TENURE_VECTORISE
+                              for (std::int64_t c = 0; c < tile; ++c) sum[c] += share[c];
+                            });
+                          }
+                        });
              });
-  });
 }
 
 constexpr ops::KernelRow kRows[] = {
