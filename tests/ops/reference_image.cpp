@@ -39,6 +39,7 @@ double scale_of(std::int64_t in, std::int64_t out, bool align_corners) {
 Pixel faded(double y, double x, const Shape& size) {
   Pixel pixel;
   for (std::int64_t i = 0; i < size[0]; ++i) {
+    if (hat(y, i) == 0) continue;
     for (std::int64_t j = 0; j < size[1]; ++j) {
       const double weight = hat(y, i) * hat(x, j);
       if (weight > 0) pixel.sources.push_back({i, j, weight});
