@@ -12,6 +12,7 @@ void norm(Runner& runner);
 void matmul(Runner& runner);
 void indexing(Runner& runner);
 void einsum(Runner& runner);
+void pooling(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
@@ -21,6 +22,7 @@ inline void public_rows(Runner& runner) {
   matmul(runner);
   indexing(runner);
   einsum(runner);
+  pooling(runner);
   lifetime_cost(runner);
 }
 

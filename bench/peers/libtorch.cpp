@@ -99,5 +99,6 @@ int main(int argc, char** argv) {
   matmul(runner);
   peers::indexing(runner);
   bench::peers::einsum(runner);
+  pooling(runner);
   return runner.exit_code();
 }

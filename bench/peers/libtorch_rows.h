@@ -1,4 +1,5 @@
 // The peer's rows that have a file of their own.
+// The questions that have a file of their own here.
 #pragma once
 
 #include "harness.h"
@@ -8,3 +9,4 @@ namespace bench {
 void libtorch_norm(Runner& runner);
 
 }  // namespace bench
+void pooling(bench::Runner& runner);
