@@ -9,12 +9,14 @@ void op_small(Runner& runner);
 void elementwise(Runner& runner);
 void reduce(Runner& runner);
 void matmul(Runner& runner);
+void convolution(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
   matmul(runner);
+  convolution(runner);
   lifetime_cost(runner);
 }
 

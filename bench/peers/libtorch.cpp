@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness.h"
+#include "libtorch_rows.h"
 
 namespace {
 
@@ -90,5 +91,6 @@ int main(int argc, char** argv) {
   elementwise(runner);
   reduce(runner);
   matmul(runner);
+  convolution(runner);
   return runner.exit_code();
 }
