@@ -244,21 +244,24 @@ Tensor grad_filter(const OpDef& op, int axes, bool depthwise, Arg& x, Arg& dy,
              as_taken(std::move(gradient), axes, options.channels_first), site);
 }
 
-void check_broadcast(const char* op, const char* what, const Shape& values, const Shape& shape) {
+bool broadcasts_to(const Shape& values, const Shape& shape) {
   bool fits = values.rank() <= shape.rank();
   for (int back = 1; fits && back <= values.rank(); ++back) {
     fits = values[-back] == 1 || values[-back] == shape[-back];
   }
-  if (!fits) raise<ShapeError>("{}: {} {} does not broadcast to {}", op, what, values, shape);
+  return fits;
 }
 
 // A bias or the weights of prelu that broadcast to `y`: with channels first, a vector stands for
 // the channels all the same. An empty handle stays one.
 Tensor per_channel(const char* op, const char* what, Tensor values, const Shape& y, bool first) {
   if (!values.defined()) return values;
-  if (first && values.rank() == 1) values = reshape(values, {values.dim(0), 1, 1});
-  check_broadcast(op, what, values.shape(), y);
-  return values;
+  const bool vector = first && values.rank() == 1;
+  const Shape shape = vector ? Shape{values.dim(0), 1, 1} : values.shape();
+  if (!broadcasts_to(shape, y)) {
+    raise<ShapeError>("{}: {} {} does not broadcast to {}", op, what, values.shape(), y);
+  }
+  return vector ? reshape(std::move(values), shape) : values;
 }
 
 Tensor activated(Tensor z, const FusedOptions& fused, Tensor prelu_weights) {
