@@ -15,7 +15,8 @@ struct Drawing {
 };
 
 Drawing draw_conv(Dice& dice, int axes, bool depthwise) {
-  Drawing drawing{.kind = {.axes = axes, .depthwise = depthwise}};
+  Drawing drawing;
+  drawing.kind = {.axes = axes, .depthwise = depthwise};
   ConvOptions& options = drawing.kind.options;
   options.channels_first = dice.chance(0.3);
   if (dice.chance(0.6)) {
@@ -90,7 +91,8 @@ std::vector<std::string> spoil(Dice& dice, Drawing& drawing, const std::string& 
       options.rounding = ConvRounding::down;
       options.dilations = {};
       drawing.filter[0] = 20;
-      return {op + ": a window of 20 does not fit", to_string(drawing.x), to_string(drawing.filter)};
+      return {op + ": a window of 20 does not fit", to_string(drawing.x),
+              to_string(drawing.filter)};
     default:
       options.groups = 0;
       return {op + ": groups must be ", ": 0"};
@@ -101,7 +103,8 @@ using Conv = Tensor (*)(Arg, Arg, const ConvOptions&);
 using ConvGrad = Tensor (*)(Arg, Arg, const Shape&, const ConvOptions&);
 
 Trial trial_of(Dice& dice, const Shapes& shapes) {
-  Trial trial{.tolerance = kTolerance};
+  Trial trial;
+  trial.tolerance = kTolerance;
   trial.result = dice.chance(0.5) ? DType::float32 : DType::float64;
   for (const Shape& shape : shapes) {
     trial.inputs.push_back(drawn(dice, shape, trial.result, kUnit));

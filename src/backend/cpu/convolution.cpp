@@ -216,7 +216,6 @@ std::int64_t pieces_of(std::int64_t units, std::int64_t pixels) {
 template <class T>
 FilterSum<T> filter_sum(const ConvArgs& conv) {
   Walk<T> walk = forward_walk<T>(conv);
-  walk.dst = nullptr;
   walk.weights = nullptr;
   return {walk, conv.y.as<T>(), conv.geometry.out_channels, conv.filter.as<T>(),
           conv.geometry.out_channels};

@@ -48,46 +48,62 @@ struct DepthwiseArgs {
   bool accumulate;
 };
 
-template <Columns kColumns, int R, bool kPartial, class T>
-HWY_INLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::int64_t column,
-                               std::size_t count) {
+template <Columns kColumns, int R, int V, bool kPartial, class T>
+HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::int64_t column,
+                                 std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto load = [&](const T* src) HWY_ATTR {
     return kPartial ? load_first(d, src, count) : hn::LoadU(d, src);
   };
-  Vec sum[R];
+  Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
-    sum[i] = args.accumulate ? load(args.dst[pixel + i] + column) : hn::Zero(d);
+    const T* dst = args.dst[pixel + i] + column;
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      sum[i][v] = args.accumulate ? load(dst + v * lanes) : hn::Zero(d);
+    }
   }
   constexpr bool kSummed = kColumns == Columns::summed;
   const std::int64_t multiplier = kSummed ? args.multiplier : 1;
   for (std::int64_t t = 0; t < args.taps; ++t) {
     const std::uintptr_t* table = args.table + t * kTilePixels + pixel;
     for (std::int64_t m = 0; m < multiplier; ++m) {
-      Vec weights;
-      if constexpr (kSummed) {
-        weights =
-            load_source<kColumns, kPartial>(d, args.weights[t] + m, column, count, args.channel_of);
-      } else {
-        weights = load(args.weights[t] + column);
+      Vec weights[V];
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        const std::int64_t at = column + v * lanes;
+        if constexpr (kSummed) {
+          weights[v] =
+              load_source<kColumns, kPartial>(d, args.weights[t] + m, at, count, args.channel_of);
+        } else {
+          weights[v] = load(args.weights[t] + at);
+        }
       }
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) {
-        const Vec src = load_source<kColumns, kPartial>(d, reinterpret_cast<const T*>(table[i]) + m,
-                                                        column, count, args.channel_of);
-        sum[i] = hn::MulAdd(src, weights, sum[i]);
+        const T* pixel_src = reinterpret_cast<const T*>(table[i]) + m;
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) {
+          const Vec src = load_source<kColumns, kPartial>(d, pixel_src, column + v * lanes, count,
+                                                          args.channel_of);
+          sum[i][v] = hn::MulAdd(src, weights[v], sum[i][v]);
+        }
       }
     }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     T* dst = args.dst[pixel + i] + column;
-    if constexpr (kPartial) {
-      store_first(d, sum[i], dst, count);
-    } else {
-      hn::StoreU(sum[i], d, dst);
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      if constexpr (kPartial) {
+        store_first(d, sum[i][v], dst, count);
+      } else {
+        hn::StoreU(sum[i][v], d, dst + v * lanes);
+      }
     }
   }
 }
@@ -121,15 +137,14 @@ void run_item(const Walk<T>& walk, std::int64_t item) {
         Tap<T> tap(walk, first_tap);
         for (std::int64_t t = 0; t < taps; ++t, tap.next()) {
           weights[t] = tap.weights();
-          fill_table(walk, window, tap, 0, table + t * kTilePixels);
         }
       }
+      fill_table(walk, window, first_tap, taps, 0, table);
       const DepthwiseArgs<T> args{table,           weights,           taps,     walk.multiplier,
                                   walk.channel_of, window.dst.data(), block > 0};
-      cover_vectors<T>(
-          pixels, walk.columns,
-          [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
-              HWY_ATTR { depthwise_tile<kColumns, R, kPartial>(args, row, at, count); });
+      cover<T>(pixels, walk.columns,
+               [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
+                   HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, row, at, count); });
     }
     if (walk.finish.any()) {
       for (int i = 0; i < pixels; ++i) {
@@ -152,8 +167,8 @@ struct DepthwiseFilterArgs {
 };
 
 template <Columns kColumns, int R, bool kPartial, class T>
-HWY_INLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int tap,
-                                      std::int64_t column, std::size_t count) {
+HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int tap,
+                                        std::int64_t column, std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
   const auto load = [&](const T* src) HWY_ATTR {
@@ -201,10 +216,7 @@ void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t la
       const std::int64_t group = unit / lines;
       const std::int64_t first_tap = group * walk.taps() / groups;
       const int taps = static_cast<int>((group + 1) * walk.taps() / groups - first_tap);
-      Tap<T> tap(walk, first_tap);
-      for (int t = 0; t < taps; ++t, tap.next()) {
-        fill_table(walk, window, tap, 0, table + t * kChunkPixels);
-      }
+      fill_table(walk, window, first_tap, taps, 0, table);
       const std::int64_t column = unit % lines * kLineElements<T>;
       const std::int64_t end = std::min(last_unit, (group + 1) * lines);
       const std::int64_t columns = std::min(walk.columns - column, (end - unit) * kLineElements<T>);

@@ -95,7 +95,7 @@ void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t la
     const Window<T, kChunkPixels> window(walk, at, pixels);
     for (std::int64_t unit = first_unit; unit < last_unit;) {
       const std::int64_t tap = unit / per_tap;
-      fill_table(walk, window, Tap<T>(walk, tap), 0, table);
+      fill_table(walk, window, tap, 1, 0, table);
       for (const std::int64_t end = std::min(last_unit, (tap + 1) * per_tap); unit < end; ++unit) {
         const std::int64_t tile = unit % per_tap / column_tiles;
         const std::int64_t column = unit % column_tiles * kUnitColumns<T>;

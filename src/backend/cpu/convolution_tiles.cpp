@@ -136,12 +136,7 @@ void run_item(const Walk<T>& walk, std::int64_t item) {
     for (std::int64_t first = begin; first < end; first += kTilePixels) {
       const int pixels = static_cast<int>(std::min<std::int64_t>(kTilePixels, end - first));
       Window<T, kTilePixels> window(walk, first, pixels);
-      if (taps > 0) {
-        Tap<T> tap(walk, first_tap);
-        for (std::int64_t t = 0; t < taps; ++t, tap.next()) {
-          fill_table(walk, window, tap, channel, table + t * kTilePixels);
-        }
-      }
+      fill_table(walk, window, first_tap, taps, channel, table);
       for (int i = 0; i < pixels; ++i) window.dst[static_cast<std::size_t>(i)] += column;
       const TileArgs<T> args{table,    weights,           walk.weight_row, taps,
                              channels, window.dst.data(), block > 0};

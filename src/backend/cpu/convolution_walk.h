@@ -163,8 +163,6 @@ class Tap {
       at_[i] = 0;
     }
   }
-  // How far its source pixel is from that of tap 0.
-  std::int64_t distance(std::size_t i) const { return at_[i] * walk_.axes[i].tap_step; }
   const T* weights() const {
     std::int64_t tap = 0;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -188,38 +186,40 @@ struct Window {
   std::array<T*, kSize> dst;
 
   Window(const Walk<T>& walk, std::int64_t first, std::int64_t count) {
-    const auto& axes = walk.axes;
-    std::array<std::int64_t, 3> j;
-    j[2] = first % axes[2].count;
-    first /= axes[2].count;
-    j[1] = first % axes[1].count;
-    first /= axes[1].count;
-    j[0] = first % axes[0].count;
-    std::int64_t image = first / axes[0].count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::int64_t src = image, dst_pixel = image;
-      for (std::size_t a = 0; a < 3; ++a) {
-        const std::int64_t coordinate = j[a] * axes[a].step + axes[a].first;
-        at[a][static_cast<std::size_t>(i)] = coordinate;
-        src = src * axes[a].src_size + coordinate;
-        dst_pixel = dst_pixel * axes[a].dst_size + axes[a].dst_first + j[a] * axes[a].dst_step;
-      }
-      base[static_cast<std::size_t>(i)] =
+    const auto& [planes, rows, columns] = walk.axes;
+    std::int64_t column = first % columns.count;
+    std::int64_t line = first / columns.count;
+    for (std::int64_t i = 0; i < count; ++line, column = 0) {
+      const std::int64_t row = line % rows.count;
+      const std::int64_t plane = line / rows.count % planes.count;
+      const std::int64_t image = line / rows.count / planes.count;
+      const std::int64_t src_plane = plane * planes.step + planes.first;
+      const std::int64_t src_row = row * rows.step + rows.first;
+      const std::uintptr_t src =
           reinterpret_cast<std::uintptr_t>(walk.src) +
-          static_cast<std::uintptr_t>(src * walk.src_row) * sizeof(T);
-      dst[static_cast<std::size_t>(i)] =
-          walk.dst == nullptr ? nullptr : walk.dst + dst_pixel * walk.dst_row;
-      if (++j[2] < axes[2].count) continue;
-      j[2] = 0;
-      if (++j[1] < axes[1].count) continue;
-      j[1] = 0;
-      if (++j[0] < axes[0].count) continue;
-      j[0] = 0;
-      ++image;
+          static_cast<std::uintptr_t>(
+              ((image * planes.src_size + src_plane) * rows.src_size + src_row) * columns.src_size *
+              walk.src_row) *
+              sizeof(T);
+      const std::int64_t dst_line =
+          ((image * planes.dst_size + planes.dst_first + plane * planes.dst_step) * rows.dst_size +
+           rows.dst_first + row * rows.dst_step) *
+              columns.dst_size +
+          columns.dst_first;
+      const std::int64_t end = std::min(count, i + columns.count - column);
+      for (; i < end; ++i, ++column) {
+        const std::int64_t src_column = column * columns.step + columns.first;
+        const auto to = static_cast<std::size_t>(i);
+        at[0][to] = src_plane;
+        at[1][to] = src_row;
+        at[2][to] = src_column;
+        base[to] = src + static_cast<std::uintptr_t>(src_column * walk.src_row) * sizeof(T);
+        dst[to] = walk.dst + (dst_line + column * columns.dst_step) * walk.dst_row;
+      }
     }
-    for (std::int64_t i = count; i < kSize; ++i) {
-      for (auto& each : at) each[static_cast<std::size_t>(i)] = -1;
-      base[static_cast<std::size_t>(i)] = 0;
+    for (auto i = static_cast<std::size_t>(count); i < kSize; ++i) {
+      for (auto& each : at) each[i] = -1;
+      base[i] = 0;
     }
   }
 };

@@ -16,33 +16,47 @@
 HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 
-// table[i]: the address of channel `channel` of what the tap reads for pixel i.
+// table[t * kSize + i]: the address of channel `channel` of what tap first_tap + t reads for pixel
+// i.
 template <class T, int kSize>
-HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window, const Tap<T>& tap,
-                           std::int64_t channel, std::uintptr_t* HWY_RESTRICT table) {
-  std::int64_t distance[3];
-  std::int64_t pixel = 0;
-  for (std::size_t a = 0; a < 3; ++a) {
-    distance[a] = tap.distance(a);
-    pixel = pixel * walk.axes[a].src_size + distance[a];
-  }
-  const auto size0 = static_cast<std::uint64_t>(walk.axes[0].src_size);
-  const auto size1 = static_cast<std::uint64_t>(walk.axes[1].src_size);
-  const auto size2 = static_cast<std::uint64_t>(walk.axes[2].src_size);
-  const std::uintptr_t offset =
-      static_cast<std::uintptr_t>(pixel * walk.src_row + channel) * sizeof(T);
-  const std::uintptr_t zeros = reinterpret_cast<std::uintptr_t>(walk.zeros);
-  const std::int64_t* HWY_RESTRICT at0 = window.at[0].data();
-  const std::int64_t* HWY_RESTRICT at1 = window.at[1].data();
-  const std::int64_t* HWY_RESTRICT at2 = window.at[2].data();
+HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window,
+                           std::int64_t first_tap, std::int64_t taps, std::int64_t channel,
+                           std::uintptr_t* HWY_RESTRICT table) {
+  if (taps == 0) return;
+  const Axis& planes = walk.axes[0];
+  const Axis& rows = walk.axes[1];
+  const Axis& columns = walk.axes[2];
   const std::uintptr_t* HWY_RESTRICT base = window.base.data();
-  const std::int64_t d0 = distance[0], d1 = distance[1], d2 = distance[2];
-  TENURE_VECTORISE
-  for (int i = 0; i < kSize; ++i) {
-    const bool inside = (static_cast<std::uint64_t>(at0[i] + d0) < size0) &
-                        (static_cast<std::uint64_t>(at1[i] + d1) < size1) &
-                        (static_cast<std::uint64_t>(at2[i] + d2) < size2);
-    table[i] = inside ? base[i] + offset : zeros;
+  const std::int64_t* HWY_RESTRICT at = window.at[2].data();
+  const std::uintptr_t zeros = reinterpret_cast<std::uintptr_t>(walk.zeros);
+  const auto width = static_cast<std::uint64_t>(columns.src_size);
+  HWY_ALIGN std::uintptr_t in_row[kSize];  // all bits set where the tap's row is in the image
+  for (std::int64_t tap = first_tap; tap < first_tap + taps;) {
+    const std::int64_t row = tap / columns.taps;
+    const std::int64_t down = row / rows.taps * planes.tap_step;
+    const std::int64_t across = row % rows.taps * rows.tap_step;
+    const auto depth = static_cast<std::uint64_t>(planes.src_size);
+    const auto height = static_cast<std::uint64_t>(rows.src_size);
+    TENURE_VECTORISE
+    for (int i = 0; i < kSize; ++i) {
+      const bool inside = (static_cast<std::uint64_t>(window.at[0][i] + down) < depth) &
+                          (static_cast<std::uint64_t>(window.at[1][i] + across) < height);
+      in_row[i] = inside ? ~std::uintptr_t{0} : 0;
+    }
+    const std::int64_t end = std::min(first_tap + taps, (row + 1) * columns.taps);
+    for (; tap < end; ++tap) {
+      const std::int64_t along = (tap - row * columns.taps) * columns.tap_step;
+      const std::int64_t pixel = (down * rows.src_size + across) * columns.src_size + along;
+      // Where the pixel is inside, zeros are added and taken away again.
+      const std::uintptr_t offset =
+          static_cast<std::uintptr_t>(pixel * walk.src_row + channel) * sizeof(T) - zeros;
+      TENURE_VECTORISE
+      for (int i = 0; i < kSize; ++i) {
+        const bool inside = static_cast<std::uint64_t>(at[i] + along) < width;
+        table[i] = zeros + ((base[i] + offset) & (inside ? in_row[i] : 0));
+      }
+      table += kSize;
+    }
   }
 }
 
