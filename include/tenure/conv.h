@@ -2,7 +2,9 @@
 //
 // Inputs are [batch, axes..., channels], or [axes..., channels] for a single one, where `axes` is
 // one, two or three axes; with `channels_first` the channels stand before the axes. The filter is
-// [axes..., channels in, channels out] either way. Padding takes part as zeros.
+// [axes..., channels in, channels out] either way. Padding takes part as zeros. Kernels work with
+// channels last: with `channels_first` an input is copied unless it is a transposed view, and so is
+// every result.
 //
 //   tenure::Tensor y = tenure::conv2d(x, w, {.strides = {2}, .padding = ConvPadding::same});
 //   tenure::Tensor z = tenure::fused_conv2d(x, w, {.bias = b, .activation = Activation::relu});

@@ -4,7 +4,7 @@
 namespace tenure::testing {
 namespace {
 
-const Tolerance kTolerance{.ulps = 4, .epsilons = 400};
+const Tolerance kTolerance{.ulps = 64, .epsilons = 400};
 const Input kUnit{.low = -1, .high = 1};
 
 // A convolution that fits: options, and shapes as the user gives them.
