@@ -13,6 +13,7 @@ void matmul(Runner& runner);
 void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
+void convolution(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
@@ -23,6 +24,7 @@ inline void public_rows(Runner& runner) {
   indexing(runner);
   einsum(runner);
   pooling(runner);
+  convolution(runner);
   lifetime_cost(runner);
 }
 

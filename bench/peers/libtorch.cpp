@@ -100,5 +100,6 @@ int main(int argc, char** argv) {
   peers::indexing(runner);
   bench::peers::einsum(runner);
   pooling(runner);
+  convolution(runner);
   return runner.exit_code();
 }

@@ -10,3 +10,4 @@ void libtorch_norm(Runner& runner);
 
 }  // namespace bench
 void pooling(bench::Runner& runner);
+void convolution(bench::Runner& runner);
