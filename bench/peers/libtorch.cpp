@@ -10,11 +10,6 @@
 #include "harness.h"
 #include "libtorch_rows.h"
 
-namespace peers {
-void indexing(bench::Runner& runner);
-}  // namespace peers
-#include "peers.h"
-
 namespace {
 
 using bench::Row;
@@ -95,11 +90,11 @@ int main(int argc, char** argv) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
-  bench::libtorch_norm(runner);
+  bench::peers::norm(runner);
   matmul(runner);
-  peers::indexing(runner);
+  bench::peers::indexing(runner);
   bench::peers::einsum(runner);
-  pooling(runner);
-  convolution(runner);
+  bench::peers::pooling(runner);
+  bench::peers::convolution(runner);
   return runner.exit_code();
 }

@@ -57,7 +57,7 @@ void row(bench::Runner& runner, const std::string& name, Work work) {
 
 }  // namespace
 
-void convolution(bench::Runner& runner) {
+void bench::peers::convolution(Runner& runner) {
   row(runner, "conv2d", [](const Operands& in) {
     return at::conv2d(in.x, in.w, {}, at::IntArrayRef{1, 1}, at::IntArrayRef{1, 1});
   });

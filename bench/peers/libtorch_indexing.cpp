@@ -2,9 +2,9 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
-#include "harness.h"
+#include "libtorch_rows.h"
 
-namespace peers {
+namespace bench::peers {
 
 using bench::Row;
 using bench::use;
@@ -35,4 +35,4 @@ void indexing(bench::Runner& runner) {
   });
 }
 
-}  // namespace peers
+}  // namespace bench::peers

@@ -8,7 +8,7 @@
 
 #include "libtorch_rows.h"
 
-namespace bench {
+namespace bench::peers {
 namespace {
 
 double seconds(const auto& fn) {
@@ -25,7 +25,7 @@ double seconds(const auto& fn) {
 
 }  // namespace
 
-void libtorch_norm(Runner& runner) {
+void norm(Runner& runner) {
   runner.row("softmax_256x1000", [](Row& row) {
     const c10::InferenceMode guard;
     const at::Tensor x = at::randn({256, 1000});
@@ -50,4 +50,4 @@ void libtorch_norm(Runner& runner) {
   });
 }
 
-}  // namespace bench
+}  // namespace bench::peers

@@ -28,7 +28,7 @@ double seconds(const at::Tensor& x) {
 
 }  // namespace
 
-void pooling(bench::Runner& runner) {
+void bench::peers::pooling(Runner& runner) {
   runner.row("max_pool", [](bench::Row& row) {
     const c10::InferenceMode guard;
     const at::Tensor first = at::rand({32, 64, 112, 112});

@@ -1,13 +1,14 @@
 // The peer's rows that have a file of their own.
-// The questions that have a file of their own here.
 #pragma once
 
 #include "harness.h"
 
-namespace bench {
+namespace bench::peers {
 
-void libtorch_norm(Runner& runner);
+void norm(Runner& runner);
+void indexing(Runner& runner);
+void einsum(Runner& runner);
+void pooling(Runner& runner);
+void convolution(Runner& runner);
 
-}  // namespace bench
-void pooling(bench::Runner& runner);
-void convolution(bench::Runner& runner);
+}  // namespace bench::peers

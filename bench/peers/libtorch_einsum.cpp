@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
-#include "peers.h"
+#include "libtorch_rows.h"
 
 namespace bench::peers {
 
