@@ -47,7 +47,7 @@ TENURE_API Tensor diagonal(Arg x,
 TENURE_API Tensor matrix_diag(Arg x, std::int64_t offset = 0);  // [..., n] on matrices of zeros
 TENURE_API Tensor diag(Arg x);       // of shape s: s + s, zero but where both halves agree
 TENURE_API Tensor diag_part(Arg x);  // undoes diag
-TENURE_API Tensor trace(Arg x);
+TENURE_API Tensor trace(Arg x, DiagonalOptions options = {});  // the sum of a diagonal
 // Zeros but for `lower` diagonals below the main one and `upper` above it; negative: all.
 TENURE_API Tensor band_part(Arg x, std::int64_t lower, std::int64_t upper);
 // The rows made orthogonal to those before them, and of length 1.
@@ -82,8 +82,9 @@ struct SvdOptions {
   bool full_matrices = false;  // u and v are square
 };
 // x = u diag(s) v', s descending. The element of largest magnitude in each column of u (of v, past
-// u's last) is positive. The gradients of u and v need distinct singular values, none of them 0
-// where x is not square; those of a full u or v need x square.
+// u's last) is positive. Where singular values are equal, or 0 in an x that is not square, the part
+// of the gradients of u and v that does not exist is left out; full ones have a gradient for square
+// x alone.
 TENURE_API Svd svd(Arg x, SvdOptions options = {});
 TENURE_API Tensor singular_values(Arg x);
 
@@ -91,7 +92,8 @@ struct Eigh {
   Tensor w, v;
 };
 // x v = v diag(w) for a symmetric x, of which the lower triangle is read; w ascending. The element
-// of largest magnitude in each column of v is positive. The gradient of v needs distinct w.
+// of largest magnitude in each column of v is positive. Where elements of w are equal, the part of
+// v's gradient that does not exist is left out.
 TENURE_API Eigh eigh(Arg x);
 TENURE_API Tensor eigvalsh(Arg x);  // eigh's w
 

@@ -191,6 +191,7 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
   const detail::CallScope call("einsum", site);
   const DType dtype = common_dtype(tensors, site);
   std::vector<Shape> shapes;
+  shapes.reserve(tensors.size());
   for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
   Equation read = read_equation(equation, shapes);
   std::vector<Operand> operands;
@@ -217,6 +218,7 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
     operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(j));
     operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(i));
     std::vector<Labels> others;
+    others.reserve(operands.size());
     for (const Operand& other : operands) others.push_back(other.labels);
     operands.push_back(contracted(std::move(a), std::move(b), others, read.output));
   }

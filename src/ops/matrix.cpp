@@ -91,6 +91,17 @@ constexpr Composite kComposites[] = {
     {"gram_schmidt", nullptr, "slice, mul, sum, sub, sqrt, div, concat"},
 };
 
+DiagonalAttrs diagonal_attrs(const char* op, const DiagonalOptions& options, const Shape& shape) {
+  if (shape.rank() < 2) raise<ShapeError>("{}: two axes or more are needed: {}", op, shape);
+  const DiagonalAttrs attrs{options.offset, normal_axis(op, options.axis1, shape),
+                            normal_axis(op, options.axis2, shape)};
+  if (attrs.axis1 == attrs.axis2) {
+    raise<ShapeError>("{}: axes {} and {} of {} are the same", op, options.axis1, options.axis2,
+                      shape);
+  }
+  return attrs;
+}
+
 Shape last_axis_twice(const Shape& shape, std::int64_t offset) {
   Shape result = shape;
   result[-1] += std::abs(offset);
@@ -122,14 +133,7 @@ using namespace ops;
 Tensor diagonal(Arg x, DiagonalOptions options) {
   const std::source_location site = x.site();
   Tensor tensor = as_tensor("diagonal", std::move(x));
-  const Shape& shape = tensor.shape();
-  if (shape.rank() < 2) raise<ShapeError>("diagonal: two axes or more are needed: {}", shape);
-  const DiagonalAttrs attrs{options.offset, normal_axis("diagonal", options.axis1, shape),
-                            normal_axis("diagonal", options.axis2, shape)};
-  if (attrs.axis1 == attrs.axis2) {
-    raise<ShapeError>("diagonal: axes {} and {} of {} are the same", options.axis1, options.axis2,
-                      shape);
-  }
+  const DiagonalAttrs attrs = diagonal_attrs("diagonal", options, tensor.shape());
   return apply(kDiagonal, ref(attrs), site, std::move(tensor));
 }
 
@@ -172,12 +176,12 @@ Tensor diag_part(Arg x) {
   return reshape(diagonal(reshape(std::move(tensor), {count, count})), part);
 }
 
-Tensor trace(Arg x) {
-  const detail::CallScope call("trace", x.site());
+Tensor trace(Arg x, DiagonalOptions options) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("trace", site);
   Tensor tensor = as_tensor("trace", std::move(x));
-  if (tensor.rank() < 2)
-    raise<ShapeError>("trace: two axes or more are needed: {}", tensor.shape());
-  return sum(diagonal(std::move(tensor)), {-1});
+  const DiagonalAttrs attrs = diagonal_attrs("trace", options, tensor.shape());
+  return sum(Arg(apply(kDiagonal, ref(attrs), site, std::move(tensor)), site), {-1});
 }
 
 Tensor band_part(Arg x, std::int64_t lower, std::int64_t upper) {
@@ -256,13 +260,14 @@ Tensor outer(Arg a, Arg b) {
 Tensor gram_schmidt(Arg x) {
   const std::source_location site = x.site();
   const detail::CallScope call("gram_schmidt", site);
-  Tensor tensor = as_float("gram_schmidt", std::move(x));
-  const Shape shape = tensor.shape();
+  const Tensor tensor = as_float("gram_schmidt", std::move(x));
+  const Shape& shape = tensor.shape();
   if (shape.rank() != 2 || shape[0] > shape[1]) {
     raise<ShapeError>("gram_schmidt: a matrix of no more rows than columns is needed: {}", shape);
   }
   if (shape[0] == 0) return tensor.clone(site);
   std::vector<Tensor> rows;
+  rows.reserve(static_cast<std::size_t>(shape[0]));
   for (std::int64_t i = 0; i < shape[0]; ++i) {
     rows.push_back(slice(Arg(tensor, site), {i, 0}, {1, shape[1]}));
   }

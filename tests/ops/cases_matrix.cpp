@@ -41,7 +41,7 @@ std::vector<Case> matrix_cases() {
          .run = [offset](Tensors in, DType) { return matrix_diag(OP_IN(0), offset); },
          .inputs = {{}},
          .shapes = {{{3}}, {{2, 3}}, {{1}}, {{0}}, {{0, 2}}, {{2, 1, 2}}},
-         .value_shapes = {{{300}}, {{700, 50}}},
+         .value_shapes = {{{300}}, {{15000, 2}}},
          .reference = [offset](const Arrays& in) { return matrix_diag_of(in[0], offset); },
          .dtypes = kAnything,
          .error_name = "matrix_diag"});

@@ -9,35 +9,56 @@ Trial trial_of(Dice& dice, const Shape& shape, const DTypes& dtypes = kAnything)
   return {.inputs = {drawn(dice, shape, dtype)}, .run = {}, .result = dtype};
 }
 
-Trial diagonal_trial(Dice& dice) {
-  Shape shape = dice.shape(2, 4);
+// diagonal and its sum take the same options and refuse the same.
+struct DiagonalDraw {
+  Shape shape;
+  DiagonalOptions options;
+  std::vector<std::string> complaint = {};
+};
+
+DiagonalDraw draw_diagonal(Dice& dice, const std::string& op) {
+  const Shape shape = dice.shape(2, 4);
   const int rank = shape.rank();
   const auto one = static_cast<int>(dice.in(0, rank - 1));
   const auto other = static_cast<int>((one + dice.in(1, rank - 1)) % rank);
   const auto maybe_negative = [&](int axis) { return dice.chance(0.5) ? axis : axis - rank; };
-  DiagonalOptions options{dice.in(-4, 4), maybe_negative(one), maybe_negative(other)};
-  std::vector<std::string> complaint;
-  if (dice.chance(0.15)) {
-    switch (dice.in(0, 2)) {
-      case 0:
-        shape = Shape{3};
-        complaint = {"diagonal: two axes or more are needed", "[3]"};
-        break;
-      case 1:
-        options.axis2 = options.axis1;
-        complaint = {"diagonal: axes", "are the same", std::to_string(options.axis1)};
-        break;
-      default:
-        options.axis1 = rank + 1;
-        complaint = {"diagonal: axis " + std::to_string(rank + 1) + " out of range",
-                     to_string(shape)};
-        break;
-    }
+  DiagonalDraw draw{shape, {dice.in(-4, 4), maybe_negative(one), maybe_negative(other)}};
+  if (dice.chance(0.85)) return draw;
+  switch (dice.in(0, 2)) {
+    case 0:
+      draw.shape = Shape{3};
+      draw.complaint = {op + ": two axes or more are needed", "[3]"};
+      break;
+    case 1:
+      draw.options.axis2 = draw.options.axis1;
+      draw.complaint = {op + ": axes", "are the same", std::to_string(draw.options.axis1)};
+      break;
+    default:
+      draw.options.axis1 = rank + 1;
+      draw.complaint = {op + ": axis " + std::to_string(rank + 1) + " out of range",
+                        to_string(shape)};
+      break;
   }
-  Trial trial = trial_of(dice, shape);
-  trial.run = [options](Tensors in) { return diagonal(OP_IN(0), options); };
-  trial.expect = [options](const Arrays& in) { return diagonal_of(in[0], options); };
-  trial.complaint = complaint;
+  return draw;
+}
+
+Trial diagonal_trial(Dice& dice) {
+  const DiagonalDraw draw = draw_diagonal(dice, "diagonal");
+  Trial trial = trial_of(dice, draw.shape);
+  trial.run = [draw](Tensors in) { return diagonal(OP_IN(0), draw.options); };
+  trial.expect = [draw](const Arrays& in) { return diagonal_of(in[0], draw.options); };
+  trial.complaint = draw.complaint;
+  return trial;
+}
+
+Trial trace_trial(Dice& dice) {
+  const DiagonalDraw draw = draw_diagonal(dice, "trace");
+  Trial trial = trial_of(dice, draw.shape, kNumbers);
+  trial.result = total_dtype(trial.result);
+  trial.run = [draw](Tensors in) { return trace(OP_IN(0), draw.options); };
+  trial.expect = [draw](const Arrays& in) { return trace_of(in[0], draw.options); };
+  trial.tolerance = {.ulps = 2, .epsilons = 8};
+  trial.complaint = draw.complaint;
   return trial;
 }
 
@@ -68,17 +89,6 @@ Trial diag_part_trial(Dice& dice) {
   trial.run = [](Tensors in) { return diag_part(OP_IN(0)); };
   trial.expect = [](const Arrays& in) { return diag_part_of(in[0]); };
   if (!sound) trial.complaint = {"diag_part: the second half", to_string(shape)};
-  return trial;
-}
-
-Trial trace_trial(Dice& dice) {
-  const bool sound = dice.chance(0.85);
-  Trial trial = trial_of(dice, sound ? dice.shape(2, 4) : Shape{5}, kNumbers);
-  trial.result = total_dtype(trial.result);
-  trial.run = [](Tensors in) { return trace(OP_IN(0)); };
-  trial.expect = [](const Arrays& in) { return trace_of(in[0]); };
-  trial.tolerance = {.ulps = 2, .epsilons = 8};
-  if (!sound) trial.complaint = {"trace: two axes or more are needed", "[5]"};
   return trial;
 }
 

@@ -61,8 +61,8 @@ Array diag_part_of(const Array& x) {
   });
 }
 
-Array trace_of(const Array& x) {
-  const Array diagonal = diagonal_of(x, {});
+Array trace_of(const Array& x, const DiagonalOptions& options) {
+  const Array diagonal = diagonal_of(x, options);
   return folded(diagonal, {diagonal.shape.rank() - 1}, false, 0,
                 [](long double a, long double b) { return a + b; });
 }
