@@ -156,7 +156,8 @@ void Tape::read(const Tensor& value) {
 void Tape::watch(const Tensor& tensor, std::source_location site) {
   const Pin pin(tensor, "watch", site);
   if (!has_gradient(pin->layout.dtype)) {
-    raise<DtypeError>("watch: {} has no gradient: only floating and complex dtypes do", pin->layout.dtype);
+    raise<DtypeError>("watch: {} has no gradient: only floating and complex dtypes do",
+                      pin->layout.dtype);
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
     throw TapeError(

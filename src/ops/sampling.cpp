@@ -30,6 +30,7 @@ constinit const OpDef kMultinomial{
           }
           Shape shape = logits;
           shape[-1] = infer.attrs.as<MultinomialAttrs>().samples;
+          detail::check_shape(infer.op, shape, DType::int32);
           infer.result(std::move(shape), DType::int32);
         },
     .tfjs = "Multinomial",

@@ -39,7 +39,7 @@ Fuzz whole(const char* name, Tensor (*run)(Arg), int axes, bool inverse) {
 }
 
 Trial rfft_trial(Dice& dice) {
-  const Shape shape = dice.shape(1, 3, 40, 1);
+  const Shape shape = dice.shape(1, 2, 40, 1);
   std::optional<std::int64_t> length;
   if (dice.chance(0.4)) length = dice.in(-1, 50);
   Trial trial = trial_of(dice, shape, 1);
@@ -54,7 +54,7 @@ Trial rfft_trial(Dice& dice) {
 }
 
 Trial irfft_trial(Dice& dice) {
-  const Shape shape = dice.shape(1, 3, 30, 1);
+  const Shape shape = dice.shape(1, 2, 30, 1);
   std::optional<std::int64_t> length;
   if (dice.chance(0.5)) length = dice.in(-3, 60);
   Trial trial = trial_of(dice, shape, 2);

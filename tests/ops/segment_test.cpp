@@ -52,6 +52,16 @@ TEST(Segments, the_gradient_of_a_product_with_zeros_is_that_of_the_others) {
   EXPECT_EQ(gradient_of(x, product), (Floats{0, 6, 0, 0, 0, 0}));
 }
 
+TEST(Segments, an_id_beyond_all_memory_is_refused) {
+  const std::int64_t far = std::int64_t{1} << 62;
+  EXPECT_HAS(message_of<ShapeError>([&] { unsorted_segment_sum(ones({2, 3}), ints({0, 1}), far); }),
+             "unsorted_segment_sum: more elements than can be counted: [4611686018427387904, 3]");
+  EXPECT_HAS(message_of<ShapeError>([&] {
+               sparse_segment_sum(ones({2, 3}), ints({0}), tensor(std::vector<std::int64_t>{far}));
+             }),
+             "sparse_segment_sum: more elements than can be counted: [4611686018427387905, 3]");
+}
+
 TEST(Segments, complex_numbers_add_up_too) {
   using Z = std::complex<float>;
   const Tensor x = tensor({Z(1, 2), Z(3, 4), Z(5, -6)});
