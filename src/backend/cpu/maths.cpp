@@ -218,9 +218,8 @@ template <class T>
 constexpr std::array<ops::KernelRow, 8> integers() {
   return {row<PlainLoop<Abs, T, T>>("abs"),     row<PlainLoop<Sign, T, T>>("sign"),
           row<PlainLoop<Floor, T, T>>("floor"), row<PlainLoop<Ceil, T, T>>("ceil"),
-          row<PlainLoop<Round, T, T>>("round"), row<PairLoop<FloorDiv, T, T>>("floor_div"),
-          row<PairLoop<Pow, T, T>>("pow"),      row<PairLoop<Mod, T, T>>("mod"),
-          {"clip", dtype_of<T>, &clip<T>}};
+          row<PlainLoop<Round, T, T>>("round"), row<PairLoop<Pow, T, T>>("pow"),
+          row<PairLoop<Mod, T, T>>("mod"),      {"clip", dtype_of<T>, &clip<T>}};
 }
 
 constexpr std::size_t kFloats = 2 * std::size(kFloatRows);
