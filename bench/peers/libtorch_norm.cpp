@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <chrono>
-#include <tuple>
 
 #include "libtorch_rows.h"
 

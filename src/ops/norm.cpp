@@ -258,6 +258,7 @@ constinit const OpDef kLayerNorm{
 std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> given,
                              const std::optional<Arg>& scale, const std::optional<Arg>& offset) {
   std::vector<Tensor> out;
+  out.reserve(given.size() + 2);
   const auto add = [&](Arg arg) {
     const auto input = static_cast<int>(out.size());
     const std::source_location site = arg.site();

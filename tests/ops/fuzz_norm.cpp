@@ -13,12 +13,7 @@ std::string out_of_range(int axis, const Shape& shape) {
   return "axis " + std::to_string(axis) + " out of range for " + to_string(shape);
 }
 
-// The input that follows those a function always has, in the order scale, offset.
-Array optional_input(const Arrays& in, std::size_t first, bool scaled, bool shifted, bool scale) {
-  if (scale) return scaled ? in[first] : Array{};
-  return shifted ? in.back() : Array{};
-}
-
+// Whether a trial has a scale and an offset, which follow the inputs it always has.
 struct Affine {
   bool scaled;
   bool shifted;
@@ -33,12 +28,8 @@ struct Affine {
     if (shifted) options.offset = std::move(in.back());
     if (scaled) options.scale = std::move(in[first]);
   }
-  Array scale(const Arrays& in, std::size_t first) const {
-    return optional_input(in, first, scaled, shifted, true);
-  }
-  Array offset(const Arrays& in, std::size_t first) const {
-    return optional_input(in, first, scaled, shifted, false);
-  }
+  Array scale(const Arrays& in, std::size_t first) const { return scaled ? in[first] : Array{}; }
+  Array offset(const Arrays& in) const { return shifted ? in.back() : Array{}; }
 };
 
 Trial batch_training_trial(Dice& dice) {
@@ -71,8 +62,7 @@ Trial batch_training_trial(Dice& dice) {
   trial.expect = [axis, affine, result](const Arrays& in) {
     const Array mean = batch_mean(in[0], axis), variance = batch_variance(in[0], axis);
     if (result != 0) return result == 1 ? mean : variance;
-    return batch_normed(in[0], mean, variance, affine.scale(in, 1), affine.offset(in, 1), axis,
-                        0.02);
+    return batch_normed(in[0], mean, variance, affine.scale(in, 1), affine.offset(in), axis, 0.02);
   };
   trial.result = dtype;
   trial.tolerance = kFew;
@@ -110,7 +100,7 @@ Trial batch_trial(Dice& dice) {
     return batch_norm(OP_IN(0), OP_IN(1), OP_IN(2), options);
   };
   trial.expect = [axis, affine](const Arrays& in) {
-    return batch_normed(in[0], in[1], in[2], affine.scale(in, 3), affine.offset(in, 3), axis, 0.02);
+    return batch_normed(in[0], in[1], in[2], affine.scale(in, 3), affine.offset(in), axis, 0.02);
   };
   trial.result = dtype;
   trial.tolerance = kFew;
@@ -194,7 +184,7 @@ Trial layer_trial(Dice& dice) {
     return layer_norm(OP_IN(0), options);
   };
   trial.expect = [axes, affine](const Arrays& in) {
-    return layer_normed(in[0], affine.scale(in, 1), affine.offset(in, 1), normal(axes, in[0].shape),
+    return layer_normed(in[0], affine.scale(in, 1), affine.offset(in), normal(axes, in[0].shape),
                         0.02);
   };
   trial.result = dtype;
@@ -296,7 +286,7 @@ Trial group_trial(Dice& dice) {
     return group_norm(OP_IN(0), groups, options);
   };
   trial.expect = [axis, groups, affine](const Arrays& in) {
-    return group_normed(in[0], affine.scale(in, 1), affine.offset(in, 1), groups, axis, 0.02);
+    return group_normed(in[0], affine.scale(in, 1), affine.offset(in), groups, axis, 0.02);
   };
   trial.result = dtype;
   trial.tolerance = kFew;

@@ -22,6 +22,20 @@ TEST(BatchNorm, finds_a_small_variance_about_a_large_mean) {
   }
 }
 
+TEST(BatchNorm, a_nan_spoils_its_own_feature_and_no_other) {
+  for (const int axis : {0, 1}) {
+    std::vector<float> values(600, 1);
+    values[7 * 2] = std::nanf("");  // of feature 0 either way
+    const Shape shape = axis == 1 ? Shape{300, 2} : Shape{2, 300};
+    const BatchNormalized y = batch_norm_training(tensor(values, shape), {.axis = axis});
+    const std::vector<float> mean = y.mean.to_vector<float>();
+    const std::vector<float> variance = y.variance.to_vector<float>();
+    EXPECT_TRUE(std::isnan(mean[0]) && std::isnan(variance[0]));
+    EXPECT_EQ(mean[1], 1);
+    EXPECT_EQ(variance[1], 0);
+  }
+}
+
 TEST(BatchNorm, of_no_samples_has_moments_that_are_nan) {
   const BatchNormalized y = batch_norm_training(zeros({0, 2}));
   EXPECT_EQ(y.output.shape(), (Shape{0, 2}));

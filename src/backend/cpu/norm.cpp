@@ -122,7 +122,7 @@ HWY_INLINE RunningMoments moments_of_piece(const T* src, std::int64_t count) {
     const auto apart = hn::Sub(at.load(src), middle);
     return hn::Mul(apart, apart);
   });
-  return {number, mean, std::max(0.0, squares - number * split.low * split.low)};
+  return {number, mean, std::max(squares - number * split.low * split.low, 0.0)};  // NaN stays
 }
 
 template <class T>
