@@ -105,8 +105,16 @@ void pooled(Infer& infer) {
   infer.result(with_sizes(infer.shape(0), attrs.out, attrs), infer.dtype(0));
 }
 
+// Kernels that look for places number an image's pixels.
+void check_pixels(const char* op, const PoolAttrs& attrs) {
+  if (attrs.in.numel() > std::numeric_limits<std::int32_t>::max()) {
+    raise<ShapeError>("{}: an image must have fewer than 2^31 pixels: {}", op, attrs.in);
+  }
+}
+
 void unpooled(Infer& infer) {
   const auto& attrs = infer.attrs.as<PoolAttrs>();
+  check_pixels(infer.op, attrs);
   infer.result(with_sizes(infer.shape(0), attrs.in, attrs), infer.dtype(0));
 }
 
@@ -159,7 +167,11 @@ constinit const OpDef kMaxPoolGrad{.name = "max_pool_grad",
 
 // What `values` has where x has each window's largest element. Inputs: values and x.
 constinit const OpDef kMaxPoolPick{.name = "max_pool_pick",
-                                   .infer = pooled,
+                                   .infer =
+                                       [](Infer& infer) {
+                                         check_pixels(infer.op, infer.attrs.as<PoolAttrs>());
+                                         pooled(infer);
+                                       },
                                    .inputs = 2,
                                    .grad_keeps = {kInput1, kNothing},
                                    .grad = [](GradContext& g) -> Grads {

@@ -21,6 +21,7 @@ struct PoolAxis {
   // Those of window `o` that lie in the input.
   Taps taps(std::int64_t o) const {
     const std::int64_t start = o * stride - before;
+    if (start >= 0 && start + (window - 1) * dilation < in) return {start, window};
     const std::int64_t begin = start < 0 ? (-start + dilation - 1) / dilation : 0;
     const std::int64_t end = start >= in ? 0 : std::min(window, (in - 1 - start) / dilation + 1);
     return {start + begin * dilation, std::max<std::int64_t>(0, end - begin)};

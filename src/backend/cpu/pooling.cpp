@@ -244,44 +244,116 @@ void pool(const ops::KernelArgs& args) noexcept {
   });
 }
 
-// The largest of a window in each of up to kTile channels, and where it lies: how many elements
-// after `image`, channel not counted, or -1 where nothing is larger than nothing.
+// The largest elements of up to kTile windows, and where they lie: windows in the same place of
+// neighbouring channels, or neighbours in a row of an image with a single channel.
 template <class T>
 struct Largest {
+  using Number = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
   T value[kTile];
-  std::int64_t place[kTile];
+  Number pixel[kTile];  // of the image, or -1 where nothing is larger than nothing
+  std::int64_t channels = 1;
+  std::int64_t channel = 0;  // of the first
+  std::int64_t step = 0;     // from one's channel to the next's
 
-  void find(const Window<T>& window, const T* image, std::int64_t channel, std::int64_t count) {
-    std::fill_n(value, count, lowest<T>());
-    std::fill_n(place, count, -1);
-    window.each([&](const T* row) HWY_ATTR {
-      const std::int64_t here = row - image;
-      const T* from = row + channel;
-      for (std::int64_t c = 0; c < count; ++c) {
-        const bool larger = from[c] > value[c] || (!std::is_floating_point_v<T> && place[c] < 0);
-        value[c] = larger ? from[c] : value[c];
-        place[c] = larger ? here : place[c];
+  // In elements of the image, or -1.
+  std::int64_t place(std::int64_t i) const {
+    return pixel[i] < 0 ? -1 : static_cast<std::int64_t>(pixel[i]) * channels + channel + i * step;
+  }
+
+  void find_in_channels(const Window<T>& window, const T* image, std::int64_t count) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const hn::ScalableTag<T> d;
+      const hn::RebindToSigned<decltype(d)> di;
+      const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      for (std::int64_t c = 0; c < count; c += lanes) {
+        auto best = hn::Set(d, lowest<T>());
+        auto at = hn::Set(di, Number{-1});
+        const auto left = static_cast<std::size_t>(std::min(lanes, count - c));
+        window.each([&](const T* row) HWY_ATTR {
+          const T* from = row + channel + c;
+          const auto x = left == static_cast<std::size_t>(lanes) ? hn::LoadU(d, from)
+                                                                 : load_first(d, from, left);
+          const auto larger = hn::Gt(x, best);
+          const auto here = hn::Set(di, static_cast<Number>((row - image) / channels));
+          best = hn::IfThenElse(larger, x, best);
+          at = hn::IfThenElse(hn::RebindMask(di, larger), here, at);
+        });
+        hn::StoreU(best, d, value + c);
+        hn::StoreU(at, di, pixel + c);
       }
-    });
+    } else {
+      std::fill_n(value, count, lowest<T>());
+      std::fill_n(pixel, count, -1);
+      window.each([&](const T* row) HWY_ATTR {
+        const auto here = static_cast<Number>((row - image) / channels);
+        for (std::int64_t c = 0; c < count; ++c) {
+          const T x = row[channel + c];
+          const bool larger = x > value[c] || pixel[c] < 0;
+          value[c] = larger ? x : value[c];
+          pixel[c] = larger ? here : pixel[c];
+        }
+      });
+    }
+  }
+
+  // Of windows [first, first + count) of a row.
+  void find_in_row(const PoolGeometry& geometry, Taps planes, Taps lines, const T* image,
+                   std::int64_t first, std::int64_t count) {
+    const auto& [depth, height, width] = geometry.axes;
+    std::fill_n(value, count, lowest<T>());
+    std::fill_n(pixel, count, -1);
+    for (std::int64_t i = 0; i < planes.count; ++i) {
+      for (std::int64_t j = 0; j < lines.count; ++j) {
+        const std::int64_t line =
+            (planes.first + i * depth.dilation) * height.in + lines.first + j * height.dilation;
+        for (std::int64_t tap = 0; tap < width.window; ++tap) {
+          const auto [begin, end] = width.windows(tap);
+          const std::int64_t low = std::max(begin, first) - first;
+          const std::int64_t high = std::min(end, first + count) - first;
+          const std::int64_t shift =
+              line * width.in + tap * width.dilation - width.before + first * width.stride;
+          TENURE_VECTORISE
+          for (std::int64_t o = low; o < high; ++o) {
+            const std::int64_t here = shift + o * width.stride;
+            const T x = image[here];
+            const bool larger = x > value[o] || (!std::is_floating_point_v<T> && pixel[o] < 0);
+            value[o] = larger ? x : value[o];
+            pixel[o] = larger ? static_cast<Number>(here) : pixel[o];
+          }
+        }
+      }
+    }
   }
 };
 
-// Calls fn(image, channel, count, output, largest) for every window of rows [begin, end) and every
-// tile of channels; `output` is the place in the output.
+// Calls fn(image, output, count, largest) for all windows of rows [begin, end), in channels [first,
+// last): up to kTile of them that lie next to each other in the output, the first at `output`.
 template <class T, class F>
 void each_largest(const PoolGeometry& geometry, const T* x, std::int64_t begin, std::int64_t end,
-                  std::int64_t first_channel, std::int64_t last_channel, F&& fn) {
+                  std::int64_t first, std::int64_t last, F&& fn) {
   const std::int64_t channels = geometry.channels;
+  const std::int64_t width = geometry.axes[2].out;
   Largest<T> largest;
+  largest.channels = channels;
+  largest.step = channels == 1 ? 0 : 1;
   each_row(geometry, begin, end,
            [&](std::int64_t image, Taps planes, Taps lines, std::int64_t row) {
              const T* from = x + image * geometry.image_in();
-             for (std::int64_t o = 0; o < geometry.axes[2].out; ++o) {
+             if (channels == 1) {
+               for (std::int64_t o = 0; o < width; o += kTile) {
+                 const std::int64_t count = std::min(kTile, width - o);
+                 largest.find_in_row(geometry, planes, lines, from, o, count);
+                 fn(image, row * width + o, count, largest);
+               }
+               return;
+             }
+             for (std::int64_t o = 0; o < width; ++o) {
                const Window<T> window = window_at(geometry, from, planes, lines, o);
-               for (std::int64_t c = first_channel; c < last_channel; c += kTile) {
-                 const std::int64_t count = std::min(kTile, last_channel - c);
-                 largest.find(window, from, c, count);
-                 fn(image, c, count, (row * geometry.axes[2].out + o) * channels + c, largest);
+               for (std::int64_t c = first; c < last; c += kTile) {
+                 const std::int64_t count = std::min(kTile, last - c);
+                 largest.channel = c;
+                 largest.find_in_channels(window, from, count);
+                 fn(image, (row * width + o) * channels + c, count, largest);
                }
              }
            });
@@ -299,18 +371,17 @@ void max_pool_with_argmax(const ops::KernelArgs& args) noexcept {
   T* values = args.out[0].as<T>();
   auto* indices = args.out[1].as<std::int32_t>();
   parallel_for(geometry.rows(), row_grain(geometry), [&](std::int64_t begin, std::int64_t end) {
-    each_largest(geometry, args.in[0].as<T>(), begin, end, 0, geometry.channels,
-                 [&](std::int64_t image, std::int64_t channel, std::int64_t count,
-                     std::int64_t output, const Largest<T>& largest) {
-                   const std::int64_t before =
-                       (attrs.batch_in_index ? image : image % planes) * image_size;
-                   for (std::int64_t c = 0; c < count; ++c) {
-                     const std::int64_t place = largest.place[c];
-                     values[output + c] = largest.value[c];
-                     indices[output + c] =
-                         static_cast<std::int32_t>(place < 0 ? -1 : before + place + channel + c);
-                   }
-                 });
+    each_largest(
+        geometry, args.in[0].as<T>(), begin, end, 0, geometry.channels,
+        [&](std::int64_t image, std::int64_t output, std::int64_t count,
+            const Largest<T>& largest) {
+          const std::int64_t before = (attrs.batch_in_index ? image : image % planes) * image_size;
+          for (std::int64_t c = 0; c < count; ++c) {
+            const std::int64_t place = largest.place(c);
+            values[output + c] = largest.value[c];
+            indices[output + c] = static_cast<std::int32_t>(place < 0 ? -1 : before + place);
+          }
+        });
   });
 }
 
@@ -322,12 +393,12 @@ void max_pool_pick(const ops::KernelArgs& args) noexcept {
   T* dst = args.out[0].as<T>();
   parallel_for(geometry.rows(), row_grain(geometry), [&](std::int64_t begin, std::int64_t end) {
     each_largest(geometry, args.in[1].as<T>(), begin, end, 0, geometry.channels,
-                 [&](std::int64_t image, std::int64_t channel, std::int64_t count,
-                     std::int64_t output, const Largest<T>& largest) {
-                   const T* from = values + image * geometry.image_in() + channel;
+                 [&](std::int64_t image, std::int64_t output, std::int64_t count,
+                     const Largest<T>& largest) {
+                   const T* from = values + image * geometry.image_in();
                    for (std::int64_t c = 0; c < count; ++c) {
-                     const std::int64_t place = largest.place[c];
-                     dst[output + c] = place < 0 ? T{0} : from[place + c];
+                     const std::int64_t place = largest.place(c);
+                     dst[output + c] = place < 0 ? T{0} : from[place];
                    }
                  });
   });
@@ -345,20 +416,49 @@ void max_pool_grad(const ops::KernelArgs& args) noexcept {
   const T* dy = args.in[0].as<T>();
   T* dst = args.out[0].as<T>();
   const std::int64_t rows = geometry.axes[0].out * geometry.axes[1].out;
-  each_piece(geometry.batch, geometry.channels, image_work(geometry),
-             [&](std::int64_t image, std::int64_t first, std::int64_t tile) {
-               T* to = dst + image * geometry.image_in();
-               clear_channels(to + first, geometry.image_in(), geometry.channels, tile);
-               each_largest(geometry, args.in[1].as<T>(), image * rows, (image + 1) * rows, first,
-                            first + tile,
-                            [&](std::int64_t, std::int64_t channel, std::int64_t count,
-                                std::int64_t output, const Largest<T>& largest) {
-                              for (std::int64_t c = 0; c < count; ++c) {
-                                const std::int64_t place = largest.place[c];
-                                if (place >= 0) to[place + channel + c] += dy[output + c];
-                              }
-                            });
-             });
+  each_piece(
+      geometry.batch, geometry.channels, image_work(geometry),
+      [&](std::int64_t image, std::int64_t first, std::int64_t tile) {
+        T* to = dst + image * geometry.image_in();
+        clear_channels(to + first, geometry.image_in(), geometry.channels, tile);
+        each_largest(
+            geometry, args.in[1].as<T>(), image * rows, (image + 1) * rows, first, first + tile,
+            [&](std::int64_t, std::int64_t output, std::int64_t count, const Largest<T>& largest) {
+              for (std::int64_t c = 0; c < count; ++c) {
+                const std::int64_t place = largest.place(c);
+                if (place >= 0) to[place] += dy[output + c];
+              }
+            });
+      });
+}
+
+// Gives the elements of a row's windows their shares, in an image with a single channel.
+template <class T>
+void share_in_row(const PoolGeometry& geometry, Taps planes, Taps lines, const T* dy, T* image) {
+  const auto& [depth, height, width] = geometry.axes;
+  T share[kTile];
+  for (std::int64_t first = 0; first < width.out; first += kTile) {
+    const std::int64_t count = std::min(kTile, width.out - first);
+    for (std::int64_t o = 0; o < count; ++o) {
+      const std::int64_t taps = planes.count * lines.count * width.taps(first + o).count;
+      share[o] = Mean::finish(dy[first + o], taps);
+    }
+    for (std::int64_t i = 0; i < planes.count; ++i) {
+      for (std::int64_t j = 0; j < lines.count; ++j) {
+        const std::int64_t line =
+            (planes.first + i * depth.dilation) * height.in + lines.first + j * height.dilation;
+        for (std::int64_t tap = 0; tap < width.window; ++tap) {
+          const auto [begin, end] = width.windows(tap);
+          const std::int64_t low = std::max(begin, first) - first;
+          const std::int64_t high = std::min(end, first + count) - first;
+          const std::int64_t shift =
+              line * width.in + tap * width.dilation - width.before + first * width.stride;
+          TENURE_VECTORISE
+          for (std::int64_t o = low; o < high; ++o) image[shift + o * width.stride] += share[o];
+        }
+      }
+    }
+  }
 }
 
 template <class T>
@@ -366,27 +466,30 @@ void avg_pool_grad(const ops::KernelArgs& args) noexcept {
   const PoolGeometry geometry(*args.in[0].shape, args.attrs.as<ops::PoolAttrs>());
   if (args.out[0].numel() == 0) return;
   const T* dy = args.in[0].as<T>();
-  T* dst = args.out[0].as<T>();
   const std::int64_t rows = geometry.axes[0].out * geometry.axes[1].out;
   const std::int64_t width = geometry.axes[2].out;
   const std::int64_t channels = geometry.channels;
   each_piece(geometry.batch, channels, image_work(geometry),
              [&](std::int64_t image, std::int64_t channel, std::int64_t tile) {
-               T* to = dst + image * geometry.image_in();
+               T* to = args.out[0].as<T>() + image * geometry.image_in();
                clear_channels(to + channel, geometry.image_in(), channels, tile);
                each_row(geometry, image * rows, (image + 1) * rows,
                         [&](std::int64_t, Taps planes, Taps lines, std::int64_t row) {
+                          if (channels == 1) {
+                            share_in_row(geometry, planes, lines, dy + row * width, to);
+                            return;
+                          }
                           for (std::int64_t o = 0; o < width; ++o) {
                             const Window<T> window =
                                 window_at(geometry, static_cast<const T*>(to), planes, lines, o);
+                            const T* from = dy + (row * width + o) * channels + channel;
                             const T count =
                                 static_cast<T>(std::max<std::int64_t>(window.count(), 1));
-                            const T* from = dy + (row * width + o) * channels + channel;
                             T share[kTile];
                             TENURE_VECTORISE
                             for (std::int64_t c = 0; c < tile; ++c) share[c] = from[c] / count;
                             window.each([&](const T* at) HWY_ATTR {
-                              T* HWY_RESTRICT sum = to + (at - to) + channel;
+                              T* sum = to + (at - to) + channel;
                               TENURE_VECTORISE
                               for (std::int64_t c = 0; c < tile; ++c) sum[c] += share[c];
                             });
