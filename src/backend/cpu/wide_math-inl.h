@@ -37,7 +37,8 @@ struct InDouble : Op {
   static HWY_INLINE hn::Vec<D> apply(D d, V... x) {
 #if HWY_TARGET == HWY_SCALAR
     const hn::Rebind<double, D> wide;
-    return hn::DemoteTo(d, Op::apply(wide, hn::PromoteTo(wide, x)...));
+    // Its DemoteTo would make infinity the largest float.
+    return hn::Set(d, static_cast<float>(hn::GetLane(Op::apply(wide, hn::PromoteTo(wide, x)...))));
 #else
     const hn::Repartition<double, D> wide;
     const hn::Half<D> half;

@@ -173,6 +173,31 @@ TEST_P(MathsAccuracy, PairsOfFloatsAreWithinTheirBounds) {
       0);
 }
 
+TEST_P(MathsAccuracy, WhatIsTooLargeForAFloatIsInfinite) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto of = [](const char* op, float x) {
+    float y = 0;
+    testing::call_flat<float>(kernel_of(op, DType::float32), {&x, 1}, {&y, 1});
+    return y;
+  };
+  for (const float x : {100.0f, 1e30f, inf}) {
+    EXPECT_EQ(of("sinh", x), inf);
+    EXPECT_EQ(of("sinh", -x), -inf);
+    EXPECT_EQ(of("cosh", -x), inf);
+    EXPECT_EQ(of("expm1", x), inf);
+  }
+  EXPECT_EQ(of("asinh", -inf), -inf);
+  EXPECT_EQ(of("acosh", inf), inf);
+  EXPECT_EQ(of("atanh", -1), -inf);
+  EXPECT_EQ(of("log1p", inf), inf);
+  const float base = 10, power = 100;
+  float y = 0;
+  testing::call(kernel_of("pow", DType::float32),
+                {testing::Operand(&base, Shape{1}), testing::Operand(&power, Shape{1})},
+                testing::Operand(&y, Shape{1}));
+  EXPECT_EQ(y, inf);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, MathsAccuracy, ::testing::ValuesIn(testing::targets()),
                          [](const auto& test) { return std::string(hwy::TargetName(test.param)); });
 
