@@ -64,7 +64,7 @@ TENURE_API MaxPoolWithArgmax max_pool_with_argmax(Arg x, const Shape& window,
                                                   ArgmaxOptions argmax = {});
 
 enum class PoolType : std::uint8_t { max, avg };
-// Either of them, with strides of 1 by default.
+// Either of them, with strides of 1 by default; strides or dilations must be 1.
 TENURE_API Tensor pool(Arg x, const Shape& window, PoolType type, PoolOptions options = {});
 
 struct GlobalPoolOptions {

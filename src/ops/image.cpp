@@ -194,7 +194,6 @@ extern constinit const OpDef kFlip;
 
 constinit const OpDef kFlip{.name = "flip_image",
                             .infer = same_shape,
-                            .tfjs = "FlipLeftRight",
                             .grad_keeps = kNothing,
                             .grad = linear<&kFlip, AxisAttrs>};
 

@@ -251,6 +251,10 @@ Tensor pool(Arg x, const Shape& window, PoolType type, PoolOptions options) {
   const bool largest = type == PoolType::max;
   Tensor values = largest ? as_number("pool", std::move(x)) : as_float("pool", std::move(x));
   const PoolAttrs attrs = pool_attrs("pool", values.shape(), window, options);
+  const Shape ones = Shape::filled(window.rank(), 1);
+  if (attrs.strides != ones && attrs.dilations != ones) {
+    raise<ShapeError>("pool: strides {} or dilations {} must be 1", attrs.strides, attrs.dilations);
+  }
   return apply(largest ? kMaxPool : kAvgPool, ref(attrs), site, std::move(values));
 }
 

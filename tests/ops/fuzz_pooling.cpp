@@ -42,6 +42,19 @@ void spoil(Dice& dice, std::string_view name, PoolingOfShape& drawn,
   }
 }
 
+// `pool` cannot have both.
+std::vector<std::string> stride_and_dilation(const Pooling& pooling) {
+  const auto listed = [&](const Shape& list) {
+    if (list.rank() == pooling.window.rank()) return list;
+    return Shape::filled(pooling.window.rank(), list.rank() == 0 ? 1 : list[0]);
+  };
+  const Shape strides = listed(pooling.options.strides);
+  const Shape dilations = listed(pooling.options.dilations);
+  const Shape ones = Shape::filled(pooling.window.rank(), 1);
+  if (strides == ones || dilations == ones) return {};
+  return {"pool: strides " + to_string(strides), "dilations " + to_string(dilations)};
+}
+
 using Call = Tensor (*)(Arg x, const Shape& window, const PoolOptions& options);
 
 Fuzz fuzz(const char* name, DTypes dtypes, DType (*result)(DType), Call call,
@@ -52,6 +65,9 @@ Fuzz fuzz(const char* name, DTypes dtypes, DType (*result)(DType), Call call,
             PoolingOfShape drawn = draw_pooling(dice);
             Trial trial;
             if (dice.chance(0.15)) spoil(dice, ops.front(), drawn, trial.complaint);
+            if (ops.front() == "pool" && trial.complaint.empty()) {
+              trial.complaint = stride_and_dilation(drawn.pooling);
+            }
             const DType dtype = dice.pick(dtypes);
             const Pooling pooling = drawn.pooling;
             trial.inputs = {testing::drawn(dice, drawn.x, dtype, {.whole = dice.chance(0.3)})};

@@ -193,8 +193,8 @@ void resize_nearest(const ops::KernelArgs& args) noexcept {
 // The two pixels a sample lies between along an axis, and what each counts for.
 struct Weighed {
   bool inside;
-  std::int64_t low, high;
-  double of_low, of_high;
+  std::int64_t low = 0, high = 0;
+  double of_low = 0, of_high = 0;
 
   Weighed(double place, std::int64_t size, bool nearest, int derivative)
       : inside(place >= 0 && place <= static_cast<double>(size - 1)) {

@@ -31,6 +31,10 @@ void each_piece(std::int64_t images, std::int64_t channels, std::int64_t work, F
 // Zeros in `count` channels of an image of `size` elements; `first` is at the first channel.
 template <class T>
 void clear_channels(T* first, std::int64_t size, std::int64_t channels, std::int64_t count) {
+  if (count == channels) {
+    std::fill_n(first, size, T{0});
+    return;
+  }
   for (std::int64_t i = 0; i < size; i += channels) std::fill_n(first + i, count, T{0});
 }
 
