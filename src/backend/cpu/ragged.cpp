@@ -117,7 +117,7 @@ class Partitions {
   std::int64_t rows() const { return rows_; }  // of the outermost axis
   bool has_splits(int level) const { return is(level + sized_, RowPartition::row_splits); }
   IndexView operator[](int level) const {
-    return IndexView(args_.in[static_cast<std::size_t>(level + sized_)]);
+    return IndexView(args_.in[static_cast<std::size_t>(level) + static_cast<std::size_t>(sized_)]);
   }
   // The elements of one row, as [begin, end).
   std::pair<std::int64_t, std::int64_t> elements(int level, std::int64_t row) const {

@@ -46,17 +46,26 @@ struct Prod {
 };
 
 template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(x);
+  } else {
+    return false;
+  }
+}
+
+template <class T>
 struct Max {
   using Element = T;
   static Element identity() { return std::numeric_limits<T>::lowest(); }
-  static Element merge(Element a, Element b) { return b > a || b != b ? b : a; }  // or b is NaN
+  static Element merge(Element a, Element b) { return b > a || is_nan(b) ? b : a; }
 };
 
 template <class T>
 struct Min {
   using Element = T;
   static Element identity() { return std::numeric_limits<T>::max(); }
-  static Element merge(Element a, Element b) { return b < a || b != b ? b : a; }
+  static Element merge(Element a, Element b) { return b < a || is_nan(b) ? b : a; }
 };
 
 template <class Op>
