@@ -9,7 +9,7 @@ using namespace tenure;
 void convolution(Runner& runner) {
   const Shape image{32, 56, 56, 64};
   const Shape filter{3, 3, 64, 64};
-  const ConvOptions same{.padding = ConvPadding::same};
+  const ConvOptions same{.padding = Padding::same};
   runner.row("conv2d", [&](Row& row) {
     const Tensor x = random::uniform(image);
     const Tensor w = random::uniform(filter);

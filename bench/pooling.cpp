@@ -10,7 +10,7 @@ void pooling(Runner& runner) {
   runner.row("max_pool", [](Row& row) {
     const Tensor x = random::uniform({32, 112, 112, 64});
     row.measure(
-        [&] { use(tenure::max_pool(x, {3, 3}, {.strides = {2}, .padding = PoolPadding::same})); });
+        [&] { use(tenure::max_pool(x, {3, 3}, {.strides = {2}, .padding = Padding::same})); });
   });
 }
 

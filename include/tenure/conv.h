@@ -6,7 +6,7 @@
 // channels last: with `channels_first` an input is copied unless it is a transposed view, and so is
 // every result.
 //
-//   tenure::Tensor y = tenure::conv2d(x, w, {.strides = {2}, .padding = ConvPadding::same});
+//   tenure::Tensor y = tenure::conv2d(x, w, {.strides = {2}, .padding = Padding::same});
 //   tenure::Tensor z = tenure::fused_conv2d(x, w, {.bias = b, .activation = Activation::relu});
 #pragma once
 
@@ -19,38 +19,15 @@
 #include "tenure/linalg.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
+#include "tenure/window.h"
 
 namespace tenure {
 
-// What surrounds an input.
-struct ConvPadding {
-  enum Kind : std::uint8_t {
-    valid,  // nothing
-    same,   // as much as makes ceil(size / stride) windows, more of it behind than before
-    given,  // `before` and `after` each axis
-  };
-  ConvPadding(Kind of = valid) : kind(of) {}
-  ConvPadding(std::int64_t everywhere) : kind(given), before{everywhere}, after{everywhere} {}
-  ConvPadding(int everywhere) : ConvPadding(std::int64_t{everywhere}) {}
-  ConvPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> axes) : kind(given) {
-    for (const auto& [first, last] : axes) {
-      before.push_back(first);
-      after.push_back(last);
-    }
-  }
-  Kind kind;
-  Shape before = {};
-  Shape after = {};
-};
-
-// How many windows there are when they do not fill the padded input.
-enum class ConvRounding : std::uint8_t { down, nearest, up };
-
 struct ConvOptions {
   Shape strides = {};  // one for all axes or one for each; default: 1
-  ConvPadding padding = ConvPadding::valid;
-  Shape dilations = {};                        // between a window's elements; default: 1
-  ConvRounding rounding = ConvRounding::down;  // not for `same`
+  Padding padding = Padding::valid;
+  Shape dilations = {};                // between a window's elements; default: 1
+  Rounding rounding = Rounding::down;  // not for `same`
   std::int64_t groups = 1;  // of channels, each convolved by itself; not for depthwise ones
   bool channels_first = false;
 };

@@ -4,7 +4,7 @@
 // `channels_first` the channels stand before the n axes. Padding never takes part: it is smaller
 // than anything, and no mean counts it.
 //
-//   tenure::Tensor y = tenure::max_pool(x, {3, 3}, {.strides = {2}, .padding = PoolPadding::same});
+//   tenure::Tensor y = tenure::max_pool(x, {3, 3}, {.strides = {2}, .padding = Padding::same});
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,15 @@
 #include "tenure/export.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
+#include "tenure/window.h"
 
 namespace tenure {
 
-// What surrounds an image.
-struct PoolPadding {
-  enum Kind : std::uint8_t {
-    valid,  // nothing
-    same,   // as much as makes ceil(size / stride) windows, more of it behind than before
-    given,  // `before` and `after` each axis
-  };
-  PoolPadding(Kind of = valid) : kind(of) {}
-  PoolPadding(std::int64_t everywhere) : kind(given), before{everywhere}, after{everywhere} {}
-  PoolPadding(std::initializer_list<std::pair<std::int64_t, std::int64_t>> axes) : kind(given) {
-    for (const auto& [first, last] : axes) {
-      before.push_back(first);
-      after.push_back(last);
-    }
-  }
-  Kind kind;
-  Shape before = {};
-  Shape after = {};
-};
-
-// How many windows there are when they do not fill the padded image.
-enum class PoolRounding : std::uint8_t { down, nearest, up };
-
 struct PoolOptions {
   Shape strides = {};  // one for all axes or one for each; default: the window
-  PoolPadding padding = PoolPadding::valid;
-  Shape dilations = {};                        // between a window's elements; default: 1
-  PoolRounding rounding = PoolRounding::down;  // not for `same`
+  Padding padding = Padding::valid;
+  Shape dilations = {};                // between a window's elements; default: 1
+  Rounding rounding = Rounding::down;  // not for `same`
   bool channels_first = false;
 };
 
@@ -77,7 +55,7 @@ TENURE_API Tensor global_avg_pool(Arg x, GlobalPoolOptions options = {});
 
 struct DilationOptions {
   Shape strides = {1};
-  PoolPadding padding = PoolPadding::valid;
+  Padding padding = Padding::valid;
   Shape dilations = {1};
 };
 // Grayscale dilation: the largest sum of an element of x, [batch, height, width, channels] or

@@ -22,13 +22,12 @@ Shape per_axis(const char* op, const char* what, const Shape& given, int axes, s
 }
 
 // Windows of `size` in `room`, which is at least as long.
-std::int64_t windows(std::int64_t room, std::int64_t size, std::int64_t stride,
-                     ConvRounding rounding) {
+std::int64_t windows(std::int64_t room, std::int64_t size, std::int64_t stride, Rounding rounding) {
   const std::int64_t left = room - size;
   switch (rounding) {
-    case ConvRounding::nearest:
+    case Rounding::nearest:
       return (2 * left + stride) / (2 * stride) + 1;
-    case ConvRounding::up:
+    case Rounding::up:
       return (left + stride - 1) / stride + 1;
     default:
       return left / stride + 1;
@@ -104,14 +103,14 @@ ConvShapes conv_shapes(const char* op, int axes, bool depthwise, const Shape& x,
   batched = channels_last(batched, options.channels_first);
   check_channels(op, depthwise, x, filter, batched[-1], options.groups);
 
-  const ConvPadding& padding = options.padding;
+  const Padding& padding = options.padding;
   ConvAttrs attrs{.strides = per_axis(op, "strides", options.strides, axes, 1, 1),
                   .dilations = per_axis(op, "dilations", options.dilations, axes, 1, 1),
                   .before = per_axis(op, "padding", padding.before, axes, 0, 0),
                   .result = {},
                   .groups = options.groups};
   const Shape after = per_axis(op, "padding", padding.after, axes, 0, 0);
-  if (padding.kind == ConvPadding::same && options.rounding != ConvRounding::down) {
+  if (padding.kind == Padding::same && options.rounding != Rounding::down) {
     raise<ShapeError>("{}: same padding leaves nothing to round", op);
   }
   Shape y;
@@ -121,7 +120,7 @@ ConvShapes conv_shapes(const char* op, int axes, bool depthwise, const Shape& x,
     const std::int64_t stride = attrs.strides[axis];
     if (filter[axis] < 1) raise<ShapeError>("{}: the filter has an empty axis: {}", op, filter);
     const std::int64_t window = (filter[axis] - 1) * attrs.dilations[axis] + 1;
-    if (padding.kind == ConvPadding::same) {
+    if (padding.kind == Padding::same) {
       const std::int64_t count = (size + stride - 1) / stride;
       attrs.before[axis] = std::max<std::int64_t>(0, (count - 1) * stride + window - size) / 2;
       y.push_back(count);

@@ -33,13 +33,13 @@ Shape for_each_axis(const char* op, const char* what, const Shape& given, const 
 }
 
 // The number of windows along an axis with `room` left beside the first of them.
-std::int64_t count_windows(std::int64_t room, std::int64_t stride, PoolRounding rounding) {
+std::int64_t count_windows(std::int64_t room, std::int64_t stride, Rounding rounding) {
   switch (rounding) {
-    case PoolRounding::up:
+    case Rounding::up:
       return ceil_div(room, stride) + 1;
-    case PoolRounding::nearest:
+    case Rounding::nearest:
       return (2 * room + stride) / (2 * stride) + 1;
-    case PoolRounding::down:
+    case Rounding::down:
       break;
   }
   return room / stride + 1;
@@ -72,7 +72,7 @@ PoolAttrs pool_attrs(const char* op, const Shape& x, const Shape& window,
   attrs.window = window;
   attrs.strides = for_each_axis(op, "strides", options.strides, window, 1);
   attrs.dilations = for_each_axis(op, "dilations", options.dilations, Shape::filled(axes, 1), 1);
-  const bool given = options.padding.kind == PoolPadding::given;
+  const bool given = options.padding.kind == Padding::given;
   const Shape none = Shape::filled(axes, 0);
   attrs.before = given ? for_each_axis(op, "padding", options.padding.before, none, 0) : none;
   const Shape after = given ? for_each_axis(op, "padding", options.padding.after, none, 0) : none;
@@ -82,7 +82,7 @@ PoolAttrs pool_attrs(const char* op, const Shape& x, const Shape& window,
     const std::int64_t stride = attrs.strides[i];
     const std::int64_t reach = (window[i] - 1) * attrs.dilations[i] + 1;
     attrs.in.push_back(size);
-    if (options.padding.kind == PoolPadding::same) {
+    if (options.padding.kind == Padding::same) {
       const std::int64_t count = ceil_div(size, stride);
       attrs.out.push_back(count);
       attrs.before[i] = std::max<std::int64_t>(0, (count - 1) * stride + reach - size) / 2;

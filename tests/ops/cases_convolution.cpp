@@ -101,7 +101,7 @@ void add_rows(std::vector<Case>& cases, const Functions& f, const std::string& s
 }
 
 void add_plain_rows(std::vector<Case>& cases) {
-  const ConvPadding same = ConvPadding::same;
+  const Padding same = Padding::same;
   add_rows(cases, kConv1d, "", {}, {{{2, 5, 2}, {3, 2, 3}}, {{4, 1}, {1, 1, 1}}},
            {{{3, 300, 5}, {7, 5, 9}}});
   add_rows(cases, kConv1d, "_same_channels_first",
@@ -122,7 +122,7 @@ void add_plain_rows(std::vector<Case>& cases) {
   add_rows(cases, kConv2d, "_dilated", {.padding = {{1, 2}, {0, 3}}, .dilations = {2, 1}},
            {{{1, 5, 4, 2}, {3, 2, 2, 2}}});
   add_rows(cases, kConv2d, "_dilated_and_strided",
-           {.strides = {2}, .padding = 2, .dilations = {3, 2}, .rounding = ConvRounding::up},
+           {.strides = {2}, .padding = 2, .dilations = {3, 2}, .rounding = Rounding::up},
            {{{1, 6, 5, 1}, {3, 2, 1, 2}}});
   add_rows(cases, kConv2d, "_grouped", {.padding = 1, .groups = 2}, {{{1, 3, 3, 4}, {2, 2, 2, 6}}},
            {{{2, 9, 8, 34}, {3, 3, 17, 40}}});
@@ -138,7 +138,7 @@ void add_plain_rows(std::vector<Case>& cases) {
 }
 
 void add_depthwise_rows(std::vector<Case>& cases) {
-  const ConvPadding same = ConvPadding::same;
+  const Padding same = Padding::same;
   add_rows(cases, kDepthwise, "", {}, {{{2, 3, 4, 3}, {2, 2, 3, 1}}},
            {{{4, 30, 30, 19}, {3, 3, 19, 1}}, {{1, 12, 12, 2}, {9, 9, 2, 1}}});
   add_rows(cases, kDepthwise, "_multiplied", {.padding = same}, {{{1, 3, 4, 2}, {3, 2, 2, 3}}},
@@ -171,13 +171,13 @@ void add_composite_rows(std::vector<Case>& cases) {
   add_transpose("conv1d_transpose", "conv1d_grad_input", conv1d_transpose,
                 {.axes = 1, .options = {.strides = {2}}}, {2, 7, 2}, {3, 2, 3});
   add_transpose("conv2d_transpose", "conv2d_grad_input", conv2d_transpose,
-                {.axes = 2, .options = {.strides = {2}, .padding = ConvPadding::same}},
-                {1, 5, 6, 2}, {3, 3, 2, 3});
+                {.axes = 2, .options = {.strides = {2}, .padding = Padding::same}}, {1, 5, 6, 2},
+                {3, 3, 2, 3});
   add_transpose("conv3d_transpose", "conv3d_grad_input", conv3d_transpose,
-                {.axes = 3, .options = {.strides = {2}, .padding = ConvPadding::same}},
-                {1, 3, 2, 4, 1}, {2, 2, 2, 1, 2});
+                {.axes = 3, .options = {.strides = {2}, .padding = Padding::same}}, {1, 3, 2, 4, 1},
+                {2, 2, 2, 1, 2});
 
-  const ConvKind each{.axes = 2, .depthwise = true, .options = {.padding = ConvPadding::same}};
+  const ConvKind each{.axes = 2, .depthwise = true, .options = {.padding = Padding::same}};
   cases.push_back({.name = "separable_conv2d",
                    .ops = {"depthwise_conv2d", "conv2d"},
                    .run =
@@ -235,8 +235,8 @@ Case fused_case(const std::string& name, std::vector<std::string_view> ops, cons
 }
 
 void add_fused_rows(std::vector<Case>& cases) {
-  const ConvOptions same{.padding = ConvPadding::same};
-  const ConvOptions first{.strides = {2}, .padding = ConvPadding::same, .channels_first = true};
+  const ConvOptions same{.padding = Padding::same};
+  const ConvOptions first{.strides = {2}, .padding = Padding::same, .channels_first = true};
   const FusedRow rows[] = {
       {"_linear", Activation::linear, same, {4}, {}},
       {"_relu", Activation::relu, same, {4}, {}},

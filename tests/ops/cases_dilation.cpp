@@ -19,7 +19,7 @@ struct Row {
 const Row kRows[] = {
     {"of_every_place", {}, {2, 4, 5, 3}, {2, 3, 3}, {{2, 61, 4, 70}}},
     {"with_padding",
-     {.strides = {2, 1}, .padding = PoolPadding::same, .dilations = {1, 2}},
+     {.strides = {2, 1}, .padding = Padding::same, .dilations = {1, 2}},
      {1, 5, 4, 2},
      {3, 2, 2},
      {{2, 50, 20, 17}}},

@@ -10,19 +10,19 @@ namespace {
 TEST(Convolution, same_padding_puts_the_odd_pixel_behind) {
   const Tensor x = reshape(tensor({1.f, 2.f, 3.f, 4.f}), {1, 4, 1});
   const Tensor filter = reshape(tensor({1.f, 10.f}), {2, 1, 1});
-  EXPECT_EQ(floats(conv1d(x, filter, {.padding = ConvPadding::same})), (Floats{21, 32, 43, 4}));
+  EXPECT_EQ(floats(conv1d(x, filter, {.padding = Padding::same})), (Floats{21, 32, 43, 4}));
 }
 
 TEST(Convolution, roundings_differ_where_windows_do_not_fill_the_input) {
   const Tensor x = ones({1, 6, 6, 1});
   const Tensor filter = ones({2, 2, 1, 1});
-  const auto size = [&](ConvRounding rounding) {
+  const auto size = [&](Rounding rounding) {
     return conv2d(x, filter, {.strides = {3}, .padding = 0, .rounding = rounding}).dim(1);
   };
-  EXPECT_EQ(size(ConvRounding::down), 2);
-  EXPECT_EQ(size(ConvRounding::nearest), 2);
-  EXPECT_EQ(size(ConvRounding::up), 3);
-  const Tensor up = conv2d(x, filter, {.strides = {3}, .padding = 0, .rounding = ConvRounding::up});
+  EXPECT_EQ(size(Rounding::down), 2);
+  EXPECT_EQ(size(Rounding::nearest), 2);
+  EXPECT_EQ(size(Rounding::up), 3);
+  const Tensor up = conv2d(x, filter, {.strides = {3}, .padding = 0, .rounding = Rounding::up});
   EXPECT_EQ(floats(up), (Floats{4, 4, 0, 4, 4, 0, 0, 0, 0}));
 }
 
@@ -54,7 +54,7 @@ TEST(Convolution, integers_become_float32_and_mixed_floats_the_wider) {
 }
 
 TEST(Convolution, a_chain_with_channels_first_copies_nothing_in_between) {
-  const ConvOptions options{.padding = ConvPadding::same, .channels_first = true};
+  const ConvOptions options{.padding = Padding::same, .channels_first = true};
   const Tensor y = conv2d(ones({1, 2, 8, 8}), ones({3, 3, 2, 4}), options);
   const Tensor last = transpose(y, {0, 2, 3, 1});
   EXPECT_EQ(bytes_of(contiguous(last)), bytes_of(y));

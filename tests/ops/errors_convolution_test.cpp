@@ -38,7 +38,7 @@ const Refused kRefused[] = {
     {"rounding",
      [] {
        return conv2d(z({4, 4, 1}), z({2, 2, 1, 1}),
-                     {.padding = ConvPadding::same, .rounding = ConvRounding::up});
+                     {.padding = Padding::same, .rounding = Rounding::up});
      },
      "conv2d: same padding leaves nothing to round"},
     {"empty_window", [] { return conv2d(z({4, 4, 1}), z({2, 0, 1, 1})); },

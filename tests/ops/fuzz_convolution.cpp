@@ -27,20 +27,20 @@ Drawing draw_conv(Dice& dice, int axes, bool depthwise) {
     for (int i = 0; i < axes; ++i) options.dilations.push_back(dice.in(1, 3));
   }
   if (dice.chance(0.4)) {
-    options.padding = ConvPadding::same;
+    options.padding = Padding::same;
   } else if (dice.chance(0.5)) {
     options.padding = dice.in(0, 2);
     if (dice.chance(0.5)) {
-      options.padding = ConvPadding::valid;
-      options.padding.kind = ConvPadding::given;
+      options.padding = Padding::valid;
+      options.padding.kind = Padding::given;
       for (int i = 0; i < axes; ++i) {
         options.padding.before.push_back(dice.in(0, 3));
         options.padding.after.push_back(dice.in(0, 3));
       }
     }
   }
-  if (options.padding.kind != ConvPadding::same) {
-    options.rounding = static_cast<ConvRounding>(dice.in(0, 2));
+  if (options.padding.kind != Padding::same) {
+    options.rounding = static_cast<Rounding>(dice.in(0, 2));
   }
   Shape spatial;
   for (int i = 0; i < axes; ++i) {
@@ -48,7 +48,7 @@ Drawing draw_conv(Dice& dice, int axes, bool depthwise) {
     drawing.filter.push_back(taps);
     const std::int64_t window =
         (taps - 1) * (options.dilations.rank() > 0 ? options.dilations[i] : 1) + 1;
-    const std::int64_t least = options.padding.kind == ConvPadding::same ? 1 : window;
+    const std::int64_t least = options.padding.kind == Padding::same ? 1 : window;
     spatial.push_back(dice.in(least, std::max(least, std::int64_t{axes == 3 ? 4 : 7})));
   }
   if (!depthwise && dice.chance(0.2)) options.groups = dice.in(2, 3);
@@ -87,8 +87,8 @@ std::vector<std::string> spoil(Dice& dice, Drawing& drawing, const std::string& 
       return {op + ": dilations " + to_string(options.dilations) + " are for " +
               std::to_string(axes + 1) + " axes"};
     case 4:
-      options.padding = ConvPadding::valid;
-      options.rounding = ConvRounding::down;
+      options.padding = Padding::valid;
+      options.rounding = Rounding::down;
       options.dilations = {};
       drawing.filter[0] = 20;
       return {op + ": a window of 20 does not fit", to_string(drawing.x),

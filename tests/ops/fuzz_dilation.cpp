@@ -13,7 +13,7 @@ struct Drawing {
 Drawing draw_dilation(Dice& dice) {
   Drawing drawing{draw_pooling(dice, 2), {}};
   PoolOptions& options = drawing.of.pooling.options;
-  options.rounding = PoolRounding::down;
+  options.rounding = Rounding::down;
   if (options.channels_first) {  // there is no such dilation
     options.channels_first = false;
     Shape& x = drawing.of.x;

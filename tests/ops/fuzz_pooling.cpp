@@ -31,11 +31,11 @@ void spoil(Dice& dice, std::string_view name, PoolingOfShape& drawn,
       return;
     case 4:
       pooling.options.padding =
-          dice.chance(0.5) ? PoolPadding(-1) : PoolPadding({{0, 0}, {1, 1}, {0, 0}, {2, 2}});
+          dice.chance(0.5) ? Padding(-1) : Padding({{0, 0}, {1, 1}, {0, 0}, {2, 2}});
       complaint = {op + "padding", to_string(pooling.options.padding.before)};
       return;
     default:
-      pooling.options.padding = PoolPadding::valid;
+      pooling.options.padding = Padding::valid;
       pooling.options.dilations = {};
       pooling.window[0] = 99;
       complaint = {op + "window", to_string(pooling.window), "does not fit", to_string(x)};

@@ -66,19 +66,19 @@ TEST(Pooling, windows_of_padding_alone_hold_the_lowest_value_and_the_mean_0) {
 
 TEST(Pooling, a_mean_does_not_count_padding) {
   const Tensor x = picture({1, 2, 3, 4}, 2);
-  EXPECT_EQ(avg_pool(x, {2, 2}, {.strides = {1}, .padding = PoolPadding::same}).to_vector<float>(),
+  EXPECT_EQ(avg_pool(x, {2, 2}, {.strides = {1}, .padding = Padding::same}).to_vector<float>(),
             (Floats{2.5F, 3, 3.5F, 4}));
 }
 
 TEST(Pooling, rounding_says_how_many_windows_there_are) {
   const Tensor x = zeros({3, 3, 1});
-  const auto shape = [&](PoolRounding rounding) {
+  const auto shape = [&](Rounding rounding) {
     return max_pool(x, {3, 3}, {.strides = {3}, .padding = {{2, 2}, {1, 1}}, .rounding = rounding})
         .shape();
   };
-  EXPECT_EQ(shape(PoolRounding::down), (Shape{2, 1, 1}));
-  EXPECT_EQ(shape(PoolRounding::nearest), (Shape{2, 2, 1}));
-  EXPECT_EQ(shape(PoolRounding::up), (Shape{3, 2, 1}));
+  EXPECT_EQ(shape(Rounding::down), (Shape{2, 1, 1}));
+  EXPECT_EQ(shape(Rounding::nearest), (Shape{2, 2, 1}));
+  EXPECT_EQ(shape(Rounding::up), (Shape{3, 2, 1}));
 }
 
 TEST(Pooling, a_dilated_window_skips_elements) {

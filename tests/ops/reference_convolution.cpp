@@ -20,7 +20,7 @@ Line line_of(const ConvOptions& options, int axis, std::int64_t in, std::int64_t
   const double window = static_cast<double>((taps - 1) * line.dilation + 1);
   const auto size = static_cast<double>(in);
   const auto stride = static_cast<double>(line.stride);
-  if (options.padding.kind == ConvPadding::same) {
+  if (options.padding.kind == Padding::same) {
     const double out = std::ceil(size / stride);
     line.out = static_cast<std::int64_t>(out);
     const double padding = std::max(0.0, (out - 1) * stride + window - size);
@@ -31,10 +31,10 @@ Line line_of(const ConvOptions& options, int axis, std::int64_t in, std::int64_t
   const std::int64_t after = option(options.padding.after, axis, 0);
   const double count = (size + static_cast<double>(before + after) - window) / stride + 1;
   line.first = -before;
-  line.out = static_cast<std::int64_t>(options.rounding == ConvRounding::up ? std::ceil(count)
-                                       : options.rounding == ConvRounding::nearest
-                                           ? std::floor(count + 0.5)
-                                           : std::floor(count));
+  line.out =
+      static_cast<std::int64_t>(options.rounding == Rounding::up        ? std::ceil(count)
+                                : options.rounding == Rounding::nearest ? std::floor(count + 0.5)
+                                                                        : std::floor(count));
   return line;
 }
 

@@ -29,18 +29,18 @@ Axis axis_of(const Pooling& pooling, const Shape& x, int i) {
   const auto stride = static_cast<double>(entry(strides, i, pooling.window[i]));
   const auto dilation = static_cast<double>(entry(dilations, i, 1));
   const double reach = (static_cast<double>(pooling.window[i]) - 1) * dilation + 1;
-  if (padding.kind == PoolPadding::same) {
+  if (padding.kind == Padding::same) {
     const double count = std::ceil(size / stride);
     const double total = std::max(0.0, (count - 1) * stride + reach - size);
     return {static_cast<std::int64_t>(count), static_cast<std::int64_t>(std::floor(total / 2))};
   }
-  const bool given = padding.kind == PoolPadding::given;
+  const bool given = padding.kind == Padding::given;
   const auto before = static_cast<double>(given ? entry(padding.before, i, 0) : 0);
   const auto after = static_cast<double>(given ? entry(padding.after, i, 0) : 0);
   double count = (size - reach + before + after) / stride + 1;
-  count = rounding == PoolRounding::up        ? std::ceil(count)
-          : rounding == PoolRounding::nearest ? std::floor(count + 0.5)
-                                              : std::floor(count);
+  count = rounding == Rounding::up        ? std::ceil(count)
+          : rounding == Rounding::nearest ? std::floor(count + 0.5)
+                                          : std::floor(count);
   return {static_cast<std::int64_t>(count), static_cast<std::int64_t>(before)};
 }
 
@@ -174,13 +174,13 @@ PoolingOfShape draw_pooling(Dice& dice, int axes) {
   if (dice.chance(0.4)) options.dilations = list(1, 3);
   switch (dice.in(0, 3)) {
     case 0:
-      options.padding = PoolPadding::same;
+      options.padding = Padding::same;
       break;
     case 1:
       options.padding = dice.in(0, 2);
       break;
     case 2:
-      options.padding.kind = PoolPadding::given;
+      options.padding.kind = Padding::given;
       for (int i = 0; i < axes; ++i) {
         options.padding.before.push_back(dice.in(0, 2));
         options.padding.after.push_back(dice.in(0, 2));
@@ -189,7 +189,7 @@ PoolingOfShape draw_pooling(Dice& dice, int axes) {
     default:
       break;
   }
-  options.rounding = static_cast<PoolRounding>(dice.in(0, 2));
+  options.rounding = static_cast<Rounding>(dice.in(0, 2));
   const bool batched = dice.chance(0.7);
   const std::int64_t channels = dice.chance(0.1) ? dice.in(60, 75) : dice.in(1, 5);
   const std::int64_t batch = dice.chance(0.05) ? 0 : dice.in(1, 3);
@@ -198,7 +198,7 @@ PoolingOfShape draw_pooling(Dice& dice, int axes) {
   for (int i = 0; i < axes; ++i) {
     const std::int64_t dilation = entry(options.dilations, i, 1);
     const std::int64_t reach = (drawn.pooling.window[i] - 1) * dilation + 1;
-    const bool same = options.padding.kind == PoolPadding::same;
+    const bool same = options.padding.kind == Padding::same;
     drawn.x.push_back(same ? dice.in(dice.chance(0.05) ? 0 : 1, 5) : reach + dice.in(0, 3));
   }
   if (!options.channels_first) drawn.x.push_back(channels);
