@@ -12,6 +12,7 @@
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
+#include "tenure/spectral.h"
 
 namespace tenure {
 namespace ops {
@@ -175,7 +176,11 @@ Family maths_ops() {
 
 using namespace ops;
 
-Tensor abs(Arg x) { return on_numbers(kAbs, std::move(x)); }
+Tensor abs(Arg x) {
+  const bool is_number = x.scalar().has_value() || !x.tensor().defined();
+  if (!is_number && is_complex(x.tensor().dtype())) return complex_abs(std::move(x));
+  return on_numbers(kAbs, std::move(x));
+}
 Tensor sign(Arg x) { return on_numbers(kSign, std::move(x)); }
 Tensor floor(Arg x) { return on_numbers(kFloor, std::move(x)); }
 Tensor ceil(Arg x) { return on_numbers(kCeil, std::move(x)); }
