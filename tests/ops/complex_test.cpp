@@ -129,5 +129,10 @@ TEST(Complex, travels_through_dlpack) {
   EXPECT_EQ(from_dlpack(managed).to_vector<Z>(), z.to_vector<Z>());
 }
 
+TEST(Complex, abs_is_the_magnitude) {
+  const Tensor z = complex(tensor({3.f, 0.f}), tensor({-4.f, 2.f}));
+  EXPECT_EQ(abs(z).to_vector<float>(), (std::vector<float>{5, 2}));
+}
+
 }  // namespace
 }  // namespace tenure
