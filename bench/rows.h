@@ -8,13 +8,23 @@ namespace bench {
 void op_small(Runner& runner);
 void elementwise(Runner& runner);
 void reduce(Runner& runner);
+void norm(Runner& runner);
 void matmul(Runner& runner);
+void indexing(Runner& runner);
+void einsum(Runner& runner);
+void pooling(Runner& runner);
+void convolution(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
+  norm(runner);
   matmul(runner);
+  indexing(runner);
+  einsum(runner);
+  pooling(runner);
+  convolution(runner);
   lifetime_cost(runner);
 }
 

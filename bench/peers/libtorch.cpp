@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness.h"
+#include "libtorch_rows.h"
 
 namespace {
 
@@ -89,6 +90,11 @@ int main(int argc, char** argv) {
   op_small(runner);
   elementwise(runner);
   reduce(runner);
+  bench::peers::norm(runner);
   matmul(runner);
+  bench::peers::indexing(runner);
+  bench::peers::einsum(runner);
+  bench::peers::pooling(runner);
+  bench::peers::convolution(runner);
   return runner.exit_code();
 }

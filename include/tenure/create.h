@@ -30,7 +30,8 @@ template <class T>
 inline constexpr DType natural_dtype = std::same_as<T, double> ? DType::float32 : dtype_of<T>;
 
 template <class T>
-concept Element = std::is_arithmetic_v<T> || std::same_as<T, Float16> || std::same_as<T, BFloat16>;
+concept Element = std::is_arithmetic_v<T> || std::same_as<T, Float16> ||
+                  std::same_as<T, BFloat16> || std::same_as<T, std::complex<float>>;
 }  // namespace detail
 
 // Copies the values. A shape whose element count differs is a ShapeError.
@@ -84,6 +85,8 @@ TENURE_API Tensor zeros_like(const Tensor& like,
                              std::source_location site = std::source_location::current());
 TENURE_API Tensor ones_like(const Tensor& like,
                             std::source_location site = std::source_location::current());
+TENURE_API Tensor full_like(const Tensor& like, Scalar value,
+                            std::source_location site = std::source_location::current());
 // start, start + step, ... below stop (above it for a negative step). int32 for integers.
 TENURE_API Tensor arange(Scalar stop, std::source_location site = std::source_location::current());
 TENURE_API Tensor arange(Scalar start, Scalar stop, Scalar step = 1,
@@ -94,6 +97,9 @@ TENURE_API Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype,
 TENURE_API Tensor linspace(double start, double stop, std::int64_t count,
                            DType dtype = DType::float32,
                            std::source_location site = std::source_location::current());
+// The shape that two shapes broadcast to; all are vectors of int32 or int64.
+TENURE_API Tensor broadcast_args(const Tensor& a, const Tensor& b,
+                                 std::source_location site = std::source_location::current());
 TENURE_API Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = DType::float32,
                       std::source_location site = std::source_location::current());
 

@@ -1,8 +1,10 @@
 // Element types. float16 and bfloat16 are storage types: cast them to float32 to compute.
+// complex64 is a pair of float32: real and imaginary part.
 //
 //   tenure::Tensor h = tenure::cast(x, tenure::DType::bfloat16);   // half the bytes
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -22,8 +24,9 @@ enum class DType : std::uint8_t {
   boolean,
   float16,
   bfloat16,
+  complex64,
 };
-inline constexpr int kDTypeCount = 9;
+inline constexpr int kDTypeCount = 10;
 
 // IEEE binary16 bits. Conversions round to nearest even.
 struct Float16 {
@@ -45,11 +48,12 @@ struct BFloat16 {
 
 TENURE_API std::string_view name(DType dtype);  // "float32"
 constexpr std::size_t size_of(DType dtype) {    // bytes of one element
-  constexpr std::uint8_t sizes[kDTypeCount] = {4, 8, 4, 8, 1, 1, 1, 2, 2};
+  constexpr std::uint8_t sizes[kDTypeCount] = {4, 8, 4, 8, 1, 1, 1, 2, 2, 8};
   return sizes[static_cast<std::size_t>(dtype)];
 }
-TENURE_API bool is_floating(DType dtype);  // float16 and bfloat16 included
+TENURE_API bool is_floating(DType dtype);  // float16 and bfloat16 included, complex64 not
 TENURE_API bool is_integer(DType dtype);   // bool excluded
+constexpr bool is_complex(DType dtype) { return dtype == DType::complex64; }
 TENURE_API std::ostream& operator<<(std::ostream& out, DType dtype);
 
 // The dtype of a result computed from two dtypes; docs/dtypes.md prints the table.
@@ -68,5 +72,6 @@ template <> inline constexpr DType dtype_of<std::int8_t> = DType::int8;
 template <> inline constexpr DType dtype_of<bool> = DType::boolean;
 template <> inline constexpr DType dtype_of<Float16> = DType::float16;
 template <> inline constexpr DType dtype_of<BFloat16> = DType::bfloat16;
+template <> inline constexpr DType dtype_of<std::complex<float>> = DType::complex64;
 
 }  // namespace tenure

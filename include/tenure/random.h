@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <source_location>
 
 #include "tenure/dtype.h"
@@ -47,6 +48,13 @@ TENURE_API Tensor randint(const Shape& shape, std::int64_t low, std::int64_t hig
                           std::source_location site = std::source_location::current());
 // x with its first axis in random order.
 TENURE_API Tensor shuffle(Arg x);
+
+struct MultinomialOptions {
+  bool normalized = false;                 // probabilities instead of their logarithms
+  std::optional<std::uint64_t> seed = {};  // the same draws each time, whatever set_seed said
+};
+// `samples` classes drawn for each row of [classes] or [rows, classes], as int32.
+TENURE_API Tensor multinomial(Arg logits, std::int64_t samples, MultinomialOptions options = {});
 
 }  // namespace random
 }  // namespace tenure

@@ -32,3 +32,4 @@
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
 #include "tenure/views.h"
+#include "tenure/window.h"

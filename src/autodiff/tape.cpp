@@ -14,6 +14,8 @@
 namespace tenure::detail {
 namespace {
 
+bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
 Saved save(const Tensor& tensor, const LabelRef& owner) {
   return Saved(new_saved(*Access::header(tensor), Claim::saved_for_backward, owner));
 }
@@ -40,7 +42,7 @@ class Step final : public ops::GradContext {
   }
   bool needs(int input) const override {
     const TapeValue& value = node_.inputs[static_cast<std::size_t>(input)];
-    return is_floating(value.dtype) && reached_.contains(value.id);
+    return has_gradient(value.dtype) && reached_.contains(value.id);
   }
   const Shape& x_shape(int input) const override {
     return node_.inputs[static_cast<std::size_t>(input)].shape;
@@ -111,7 +113,7 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
   bool watched = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Header& header = *Access::header(in[i]);
-    if (!tracked_.contains(header.value_id) || !is_floating(header.layout.dtype)) continue;
+    if (!tracked_.contains(header.value_id) || !has_gradient(header.layout.dtype)) continue;
     watched = true;
     keep = keep | op.grad_keeps.of(i);
   }
@@ -143,7 +145,7 @@ void Tape::after(std::span<const Tensor> out) {
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
     if ((node.keep.outputs >> i & 1) != 0) value.saved = save(out[i], label_);
-    if (is_floating(value.dtype)) tracked_.insert(value.id);
+    if (has_gradient(value.dtype)) tracked_.insert(value.id);
   }
 }
 
@@ -158,8 +160,9 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
   const bool of_this_trace = header.is_symbolic() && header.trace == current_trace();
   std::optional<Pin> pin;
   if (!of_this_trace) pin.emplace(tensor, "watch", site);
-  if (!is_floating(header.layout.dtype)) {
-    raise<DtypeError>("watch: {} has no gradient: only floating dtypes do", header.layout.dtype);
+  if (!has_gradient(header.layout.dtype)) {
+    raise<DtypeError>("watch: {} has no gradient: only floating and complex dtypes do",
+                      header.layout.dtype);
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
     throw TapeError(
@@ -175,7 +178,7 @@ std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const TapeNode& node = nodes_[i];
     behind[i] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const TapeValue& value) {
-      return is_floating(value.dtype) && reached.contains(value.id);
+      return has_gradient(value.dtype) && reached.contains(value.id);
     });
     if (!behind[i]) continue;
     for (const TapeValue& value : node.outputs) reached.insert(value.id);
@@ -219,8 +222,8 @@ std::vector<Tensor> Tape::gradient(const Tensor& target, const std::vector<Sourc
                     site_text(first_gradient_)),
         first_gradient_);
   }
-  if (!is_floating(goal.layout.dtype)) {
-    raise<DtypeError>("gradient: the target is {}: only floating dtypes have one",
+  if (!has_gradient(goal.layout.dtype)) {
+    raise<DtypeError>("gradient: the target is {}: only floating and complex dtypes have one",
                       goal.layout.dtype);
   }
   Tensor seed = options.output_gradient;

@@ -28,6 +28,7 @@ constexpr std::array<DTypeRow, kDTypeCount> kRows{{
     {"bool", false, false},
     {"float16", true, false},
     {"bfloat16", true, false},
+    {"complex64", false, false},
 }};
 
 constexpr const DTypeRow& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
@@ -35,18 +36,19 @@ constexpr const DTypeRow& row(DType dtype) { return kRows[static_cast<std::size_
 // The promotion table. Rows and columns in the order of DType; it is symmetric.
 constexpr DType f32 = DType::float32, f64 = DType::float64, i32 = DType::int32, i64 = DType::int64,
                 u8 = DType::uint8, i8 = DType::int8, b1 = DType::boolean, f16 = DType::float16,
-                bf = DType::bfloat16;
+                bf = DType::bfloat16, c64 = DType::complex64;
 constexpr DType kPromote[kDTypeCount][kDTypeCount] = {
-    // f32  f64  i32  i64  u8   i8   b1   f16  bf
-    {f32, f64, f32, f32, f32, f32, f32, f32, f32},  // f32
-    {f64, f64, f64, f64, f64, f64, f64, f64, f64},  // f64
-    {f32, f64, i32, i64, i32, i32, i32, f16, bf},   // i32
-    {f32, f64, i64, i64, i64, i64, i64, f16, bf},   // i64
-    {f32, f64, i32, i64, u8, i32, u8, f16, bf},     // u8
-    {f32, f64, i32, i64, i32, i8, i8, f16, bf},     // i8
-    {f32, f64, i32, i64, u8, i8, b1, f16, bf},      // b1
-    {f32, f64, f16, f16, f16, f16, f16, f16, f32},  // f16
-    {f32, f64, bf, bf, bf, bf, bf, f32, bf},        // bf
+    // f32  f64  i32  i64  u8   i8   b1   f16  bf   c64
+    {f32, f64, f32, f32, f32, f32, f32, f32, f32, c64},  // f32
+    {f64, f64, f64, f64, f64, f64, f64, f64, f64, c64},  // f64
+    {f32, f64, i32, i64, i32, i32, i32, f16, bf, c64},   // i32
+    {f32, f64, i64, i64, i64, i64, i64, f16, bf, c64},   // i64
+    {f32, f64, i32, i64, u8, i32, u8, f16, bf, c64},     // u8
+    {f32, f64, i32, i64, i32, i8, i8, f16, bf, c64},     // i8
+    {f32, f64, i32, i64, u8, i8, b1, f16, bf, c64},      // b1
+    {f32, f64, f16, f16, f16, f16, f16, f16, f32, c64},  // f16
+    {f32, f64, bf, bf, bf, bf, bf, f32, bf, c64},        // bf
+    {c64, c64, c64, c64, c64, c64, c64, c64, c64, c64},  // c64
 };
 
 template <class T>
@@ -75,7 +77,7 @@ DType Scalar::natural_dtype() const {
 }
 
 bool Scalar::fits(DType dtype) const {
-  if (is_floating(dtype)) return true;
+  if (is_floating(dtype) || is_complex(dtype)) return true;
   const double value = to_double();
   if (!is_integer_ && (!std::isfinite(value) || value != std::trunc(value))) return false;
   switch (dtype) {

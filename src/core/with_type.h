@@ -28,9 +28,11 @@ decltype(auto) with_type(DType dtype, F&& fn) {
     case DType::float16:
       return fn(Float16{});
     case DType::bfloat16:
+      return fn(BFloat16{});
+    case DType::complex64:
       break;
   }
-  return fn(BFloat16{});
+  return fn(std::complex<float>{});
 }
 
 }  // namespace tenure

@@ -1,9 +1,185 @@
+// Activations beyond the everyday ones of unary.cpp.
+#include "tenure/activation.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "ops/apply.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
+#include "ops/maths_attrs.h"
+#include "ops/promote.h"
+#include "ops/shapes.h"
+#include "tensor/access.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
 
 namespace tenure {
 namespace ops {
+namespace {
 
-Family activation_ops() { return {}; }
+constinit const OpDef kLeakyRelu{.name = "leaky_relu",
+                                 .infer = same_shape,
+                                 .tfjs = "LeakyRelu",
+                                 .accepts = Accepts::elementwise,
+                                 .may_overwrite = input(0),
+                                 .grad_keeps = kInput,
+                                 .grad = [](GradContext& g) -> Grads {
+                                   return where(greater(g.x(), 0), g.dy(),
+                                                g.dy() * g.attrs_as<AlphaAttrs>().alpha);
+                                 }};
+
+constinit const OpDef kPrelu{.name = "prelu",
+                             .infer = broadcast,
+                             .inputs = 2,
+                             .tfjs = "Prelu",
+                             .accepts = Accepts::elementwise,
+                             .may_overwrite = kEither,
+                             .grad_keeps = {kInput0 | kInput1, kInput0},
+                             .grad = [](GradContext& g) -> Grads {
+                               const auto of_x = [&] {
+                                 return where(greater(g.x(0), 0), g.dy(), g.dy() * g.x(1));
+                               };
+                               const auto of_alpha = [&] { return g.dy() * minimum(g.x(0), 0); };
+                               return {operand(g, 0, of_x), operand(g, 1, of_alpha)};
+                             }};
+
+constinit const OpDef kStep{.name = "step",
+                            .infer = same_shape,
+                            .tfjs = "Step",
+                            .accepts = Accepts::elementwise,
+                            .may_overwrite = input(0),
+                            .no_gradient = kSteps};
+
+constinit const OpDef kHardSigmoid{.name = "hard_sigmoid",
+                                   .infer = same_shape,
+                                   .accepts = Accepts::elementwise,
+                                   .may_overwrite = input(0),
+                                   .grad_keeps = kOutput,
+                                   .grad = [](GradContext& g) -> Grads {
+                                     const Tensor y = g.y();
+                                     return where(logical_and(greater(y, 0), less(y, 1)),
+                                                  g.dy() * 0.2, 0);
+                                   }};
+
+constinit const OpDef kSilu{.name = "silu",
+                            .infer = same_shape,
+                            .accepts = Accepts::elementwise,
+                            .may_overwrite = input(0),
+                            .grad_keeps = kInput,
+                            .grad = [](GradContext& g) -> Grads {
+                              const Tensor x = g.x();
+                              const Tensor share = sigmoid(x);
+                              return g.dy() * (share * (x * (1 - share) + 1));
+                            }};
+
+constinit const OpDef kSoftplus{
+    .name = "softplus",
+    .infer = same_shape,
+    .tfjs = "Softplus",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * sigmoid(g.x()); }};
+
+constinit const OpDef kLogSigmoid{
+    .name = "log_sigmoid",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * sigmoid(-g.x()); }};
+
+// x P(x): the derivative is P(x) + x p(x), p the density.
+Tensor slope_of_gelu(const Tensor& x) {
+  const Tensor share = (erf(x * (1 / std::numbers::sqrt2)) + 1) * 0.5;
+  const double scale = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return share + x * (exp(square(x) * -0.5) * scale);
+}
+
+// x s(u(x)), s the sigmoid and u = 2 sqrt(2 / pi) (x + 0.044715 x^3): s + x s (1 - s) u'.
+Tensor slope_of_gelu_by_tanh(const Tensor& x) {
+  const double scale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  const Tensor squared = square(x);
+  const Tensor share = sigmoid(x * (squared * 0.044715 + 1) * scale);
+  const Tensor inner = (squared * (3 * 0.044715) + 1) * scale;
+  return share * (x * (1 - share) * inner + 1);
+}
+
+constinit const OpDef kGelu{
+    .name = "gelu",
+    .infer = same_shape,
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads {
+      const bool approximate = g.attrs_as<GeluAttrs>().approximate;
+      return g.dy() * (approximate ? slope_of_gelu_by_tanh(g.x()) : slope_of_gelu(g.x()));
+    }};
+
+constexpr Composite kComposites[] = {
+    {"swish", nullptr, "silu"},
+    {"mish", nullptr, "softplus, tanh, mul"},
+    {"softsign", nullptr, "abs, add, div"},
+};
+
+}  // namespace
+
+Family activation_ops() {
+  static constexpr const OpDef* ops[] = {&kLeakyRelu, &kPrelu,    &kStep,       &kHardSigmoid,
+                                         &kSilu,      &kSoftplus, &kLogSigmoid, &kGelu};
+  return {ops, kComposites};
+}
 
 }  // namespace ops
+
+using namespace ops;
+
+Tensor leaky_relu(Arg x, double alpha) {
+  return on_floats(kLeakyRelu, std::move(x), ref(AlphaAttrs{alpha}));
+}
+
+Tensor prelu(Arg x, Arg alpha) { return binary_on_floats(kPrelu, x, alpha); }
+
+Tensor elu(Arg x, double alpha) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("elu", site);
+  Tensor values = as_float("elu", std::move(x));
+  Tensor below = elu(values) * alpha;
+  Tensor above_zero = greater_equal(values, 0);
+  return where(std::move(above_zero), std::move(values), std::move(below));
+}
+
+Tensor gelu(Arg x, GeluOptions options) {
+  return on_floats(kGelu, std::move(x), ref(GeluAttrs{options.approximate}));
+}
+
+Tensor silu(Arg x) { return on_floats(kSilu, std::move(x)); }
+
+Tensor swish(Arg x) {
+  const detail::CallScope call("swish", x.site());
+  return silu(as_float("swish", std::move(x)));
+}
+
+Tensor mish(Arg x) {
+  const detail::CallScope call("mish", x.site());
+  Tensor values = as_float("mish", std::move(x));
+  Tensor share = tanh(softplus(values));
+  return mul(std::move(values), std::move(share));
+}
+
+Tensor softsign(Arg x) {
+  const detail::CallScope call("softsign", x.site());
+  Tensor values = as_float("softsign", std::move(x));
+  Tensor divisor = abs(values) + 1;
+  return div(std::move(values), std::move(divisor));
+}
+
+Tensor softplus(Arg x) { return on_floats(kSoftplus, std::move(x)); }
+Tensor log_sigmoid(Arg x) { return on_floats(kLogSigmoid, std::move(x)); }
+Tensor hard_sigmoid(Arg x) { return on_floats(kHardSigmoid, std::move(x)); }
+Tensor step(Arg x, double alpha) { return on_floats(kStep, std::move(x), ref(AlphaAttrs{alpha})); }
+
 }  // namespace tenure

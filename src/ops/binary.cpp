@@ -1,9 +1,12 @@
 // Elementwise operations of two inputs, with broadcasting.
 #include "core/raise.h"
 #include "ops/apply.h"
+#include "ops/complex.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
+#include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 
@@ -20,16 +23,10 @@ void broadcast_to_bool(Infer& infer) {
 
 namespace {
 
-// The gradient of one operand: `flow()` summed down to the operand's shape, if anyone needs it.
-Tensor operand(GradContext& g, int i, auto&& flow) {
-  return g.needs(i) ? unbroadcast(flow(), g.x_shape(i)) : Tensor();
-}
-
-constexpr Inputs kEither = input(0) | input(1);
-
 constinit const OpDef kAdd{.name = "add",
                            .infer = broadcast,
                            .inputs = 2,
+                           .tfjs = "Add",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = kEither,
                            .grad_keeps = kNothing,
@@ -41,6 +38,7 @@ constinit const OpDef kAdd{.name = "add",
 constinit const OpDef kSub{.name = "sub",
                            .infer = broadcast,
                            .inputs = 2,
+                           .tfjs = "Sub",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = kEither,
                            .grad_keeps = kNothing,
@@ -52,87 +50,142 @@ constinit const OpDef kSub{.name = "sub",
 constinit const OpDef kMul{.name = "mul",
                            .infer = broadcast,
                            .inputs = 2,
+                           .tfjs = "Multiply",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = kEither,
                            .grad_keeps = {kInput1, kInput0},
                            .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy() * g.x(1); }),
-                                     operand(g, 1, [&] { return g.dy() * g.x(0); })};
+                             return {operand(g, 0, [&] { return g.dy() * conjugated(g.x(1)); }),
+                                     operand(g, 1, [&] { return g.dy() * conjugated(g.x(0)); })};
                            }};
 
 // The numerator's gradient needs the divisor; the divisor's, the quotient too. Integers have none.
-constinit const OpDef kDiv{.name = "div",
-                           .infer = broadcast,
-                           .inputs = 2,
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = kEither,
-                           .grad_keeps = {kInput1, kInput1 | kOutput},
-                           .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy() / g.x(1); }),
-                                     operand(g, 1, [&] { return -(g.dy() * g.y() / g.x(1)); })};
-                           }};
-
-// Where both are equal the gradient goes to the first, as in TensorFlow.js.
-constinit const OpDef kMaximum{
-    .name = "maximum",
+constinit const OpDef kDiv{
+    .name = "div",
     .infer = broadcast,
     .inputs = 2,
+    .tfjs = "RealDiv",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = kEither,
+    .grad_keeps = {kInput1, kInput1 | kOutput},
+    .grad = [](GradContext& g) -> Grads {
+      return {operand(g, 0, [&] { return g.dy() / conjugated(g.x(1)); }),
+              operand(g, 1, [&] { return -(g.dy() * conjugated(g.y()) / conjugated(g.x(1))); })};
+    }};
+
+constinit const OpDef kFloorDiv{.name = "floor_div",
+                                .infer = broadcast,
+                                .inputs = 2,
+                                .tfjs = "FloorDiv",
+                                .accepts = Accepts::elementwise,
+                                .may_overwrite = kEither,
+                                .no_gradient = kSteps};
+
+// The gradient of maximum and minimum: where both are equal it goes to the first, as in
+// TensorFlow.js.
+template <Tensor (*first_wins)(Arg, Arg), Tensor (*second_wins)(Arg, Arg)>
+Grads to_the_winner(GradContext& g) {
+  const auto mask = [&](Tensor condition) { return cast(std::move(condition), g.x_dtype()); };
+  return {operand(g, 0, [&] { return g.dy() * mask(first_wins(g.x(0), g.x(1))); }),
+          operand(g, 1, [&] { return g.dy() * mask(second_wins(g.x(0), g.x(1))); })};
+}
+
+constinit const OpDef kMaximum{.name = "maximum",
+                               .infer = broadcast,
+                               .inputs = 2,
+                               .tfjs = "Maximum",
+                               .accepts = Accepts::elementwise,
+                               .may_overwrite = kEither,
+                               .grad_keeps = kInput0 | kInput1,
+                               .grad = to_the_winner<greater_equal, less>};
+
+constinit const OpDef kMinimum{.name = "minimum",
+                               .infer = broadcast,
+                               .inputs = 2,
+                               .tfjs = "Minimum",
+                               .accepts = Accepts::elementwise,
+                               .may_overwrite = kEither,
+                               .grad_keeps = kInput0 | kInput1,
+                               .grad = to_the_winner<less_equal, greater>};
+
+constinit const OpDef kSquaredDifference{
+    .name = "squared_difference",
+    .infer = broadcast,
+    .inputs = 2,
+    .tfjs = "SquaredDifference",
     .accepts = Accepts::elementwise,
     .may_overwrite = kEither,
     .grad_keeps = kInput0 | kInput1,
     .grad = [](GradContext& g) -> Grads {
-      const auto mask = [&](Tensor condition) { return cast(std::move(condition), g.x_dtype()); };
-      return {operand(g, 0, [&] { return g.dy() * mask(greater_equal(g.x(0), g.x(1))); }),
-              operand(g, 1, [&] { return g.dy() * mask(less(g.x(0), g.x(1))); })};
+      const auto slope = [&] { return g.dy() * ((g.x(0) - g.x(1)) * 2); };
+      return {operand(g, 0, slope), operand(g, 1, [&] { return -slope(); })};
     }};
 
-constinit const OpDef kMinimum{
-    .name = "minimum",
-    .infer = broadcast,
-    .inputs = 2,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = kEither,
-    .grad_keeps = kInput0 | kInput1,
-    .grad = [](GradContext& g) -> Grads {
-      const auto mask = [&](Tensor condition) { return cast(std::move(condition), g.x_dtype()); };
-      return {operand(g, 0, [&] { return g.dy() * mask(less_equal(g.x(0), g.x(1))); }),
-              operand(g, 1, [&] { return g.dy() * mask(greater(g.x(0), g.x(1))); })};
-    }};
-
-constexpr const char* kSteps = "its result changes only in steps";
+constinit const OpDef kAddN{.name = "add_n",
+                            .infer =
+                                [](Infer& infer) {
+                                  for (std::size_t i = 1; i < infer.in.size(); ++i) {
+                                    if (infer.shape(i) == infer.shape(0)) continue;
+                                    raise<ShapeError>(
+                                        "add_n: input {} is {}, input 0 is {}: they must agree", i,
+                                        infer.shape(i), infer.shape(0));
+                                  }
+                                  infer.result(infer.shape(0), infer.dtype(0));
+                                },
+                            .inputs = OpDef::kVariadic,
+                            .tfjs = "AddN",
+                            .may_overwrite = input(0),
+                            .grad_keeps = kNothing,
+                            .grad = [](GradContext& g) -> Grads {
+                              std::vector<Tensor> grads(g.inputs());
+                              for (std::size_t i = 0; i < grads.size(); ++i) {
+                                if (g.needs(static_cast<int>(i))) grads[i] = g.dy();
+                              }
+                              return grads;
+                            }};
 
 constinit const OpDef kEqual{.name = "equal",
                              .infer = broadcast_to_bool,
                              .inputs = 2,
+                             .tfjs = "Equal",
                              .accepts = Accepts::elementwise,
                              .no_gradient = kSteps};
 constinit const OpDef kNotEqual{.name = "not_equal",
                                 .infer = broadcast_to_bool,
                                 .inputs = 2,
+                                .tfjs = "NotEqual",
                                 .accepts = Accepts::elementwise,
                                 .no_gradient = kSteps};
 constinit const OpDef kLess{.name = "less",
                             .infer = broadcast_to_bool,
                             .inputs = 2,
+                            .tfjs = "Less",
                             .accepts = Accepts::elementwise,
                             .no_gradient = kSteps};
 constinit const OpDef kLessEqual{.name = "less_equal",
                                  .infer = broadcast_to_bool,
                                  .inputs = 2,
+                                 .tfjs = "LessEqual",
                                  .accepts = Accepts::elementwise,
                                  .no_gradient = kSteps};
 constinit const OpDef kGreater{.name = "greater",
                                .infer = broadcast_to_bool,
                                .inputs = 2,
+                               .tfjs = "Greater",
                                .accepts = Accepts::elementwise,
                                .no_gradient = kSteps};
 constinit const OpDef kGreaterEqual{.name = "greater_equal",
                                     .infer = broadcast_to_bool,
                                     .inputs = 2,
+                                    .tfjs = "GreaterEqual",
                                     .accepts = Accepts::elementwise,
                                     .no_gradient = kSteps};
 
-Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic = true) {
+Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false); }
+
+}  // namespace
+
+Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic) {
   const std::source_location site = a.site();
   std::array<Tensor, 2> in;
   unify(op.name, std::array{&a, &b}, in, arithmetic);
@@ -141,14 +194,27 @@ Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic = true) {
   return out;
 }
 
-Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false); }
-
-}  // namespace
+Tensor binary_on_floats(const OpDef& op, Arg& a, Arg& b) {
+  int i = 0;
+  for (Arg* arg : {&a, &b}) {
+    const std::source_location site = arg->site();
+    if (arg->scalar()) {
+      *arg = Arg(arg->scalar()->to_double(), site);
+    } else if (!is_floating(detail::checked(arg->tensor(), op.name, i).layout.dtype)) {
+      *arg = Arg(operand_as(op.name, i, std::move(*arg).tensor(), DType::float32, site), site);
+    }
+    ++i;
+  }
+  return binary(op, a, b);
+}
 
 Family binary_ops() {
-  static constexpr const OpDef* ops[] = {&kAdd,     &kSub,       &kMul,     &kDiv,
-                                         &kMaximum, &kMinimum,   &kEqual,   &kNotEqual,
-                                         &kLess,    &kLessEqual, &kGreater, &kGreaterEqual};
+  static constexpr const OpDef* ops[] = {
+      &kAdd,       &kSub,     &kMul,          &kDiv,
+      &kFloorDiv,  &kMaximum, &kMinimum,      &kSquaredDifference,
+      &kAddN,      &kEqual,   &kNotEqual,     &kLess,
+      &kLessEqual, &kGreater, &kGreaterEqual,
+  };
   return ops;
 }
 
@@ -160,12 +226,26 @@ Tensor add(Arg a, Arg b) { return binary(kAdd, a, b); }
 Tensor sub(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor mul(Arg a, Arg b) { return binary(kMul, a, b); }
 Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
+Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
 Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
 Tensor minimum(Arg a, Arg b) { return binary(kMinimum, a, b); }
+Tensor squared_difference(Arg a, Arg b) { return binary(kSquaredDifference, a, b); }
 Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }
 Tensor operator-(Arg a, Arg b) { return binary(kSub, a, b); }
 Tensor operator*(Arg a, Arg b) { return binary(kMul, a, b); }
 Tensor operator/(Arg a, Arg b) { return binary(kDiv, a, b); }
+
+Tensor add_n(std::vector<Tensor> tensors, std::source_location site) {
+  if (tensors.empty()) raise<ValueError>("add_n: no tensors to add");
+  std::vector<Arg> args;
+  std::vector<Arg*> each;
+  args.reserve(tensors.size());
+  for (Tensor& tensor : tensors) each.push_back(&args.emplace_back(std::move(tensor), site));
+  unify("add_n", each, tensors, true);
+  Tensor out;
+  apply_into(kAddN, tensors, {}, site, {&out, 1});
+  return out;
+}
 
 namespace {
 

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
@@ -20,6 +22,7 @@ constinit const OpDef kFill{.name = "fill",
                                   infer.result(attrs.shape, attrs.dtype);
                                 },
                             .inputs = 0,
+                            .tfjs = "Fill",
                             .dispatch_on = OpDef::kOutput0,
                             .no_gradient = kConstant};
 
@@ -30,6 +33,7 @@ constinit const OpDef kArange{.name = "arange",
                                     infer.result(Shape{attrs.count}, attrs.dtype);
                                   },
                               .inputs = 0,
+                              .tfjs = "Range",
                               .dispatch_on = OpDef::kOutput0,
                               .no_gradient = kConstant};
 
@@ -40,6 +44,7 @@ constinit const OpDef kLinspace{.name = "linspace",
                                       infer.result(Shape{attrs.count}, attrs.dtype);
                                     },
                                 .inputs = 0,
+                                .tfjs = "LinSpace",
                                 .dispatch_on = OpDef::kOutput0,
                                 .no_gradient = kConstant};
 
@@ -52,6 +57,20 @@ constinit const OpDef kEye{.name = "eye",
                            .inputs = 0,
                            .dispatch_on = OpDef::kOutput0,
                            .no_gradient = kConstant};
+
+constinit const OpDef kBroadcastArgs{
+    .name = "broadcast_args",
+    .infer =
+        [](Infer& infer) {
+          const Shape &a = infer.shape(0), &b = infer.shape(1);
+          if (a.rank() != 1 || b.rank() != 1) {
+            raise<ShapeError>("broadcast_args: shapes are vectors: {} and {}", a, b);
+          }
+          infer.result(Shape{std::max(a[0], b[0])}, infer.dtype(0));
+        },
+    .inputs = 2,
+    .tfjs = "BroadcastArgs",
+    .no_gradient = "shapes are whole numbers"};
 
 Tensor create(const OpDef& op, AttrsRef attrs, std::source_location site) {
   Tensor out;
@@ -72,9 +91,15 @@ Tensor fill(const char* name, const Shape& shape, const Scalar& value, DType dty
 
 }  // namespace
 
+constexpr Composite kComposites[] = {
+    {"zeros", nullptr, "fill"},        {"ones", nullptr, "fill"},
+    {"full", nullptr, "fill"},         {"zeros_like", "ZerosLike", "fill"},
+    {"ones_like", "OnesLike", "fill"}, {"full_like", nullptr, "fill"},
+};
+
 Family creation_ops() {
-  static constexpr const OpDef* ops[] = {&kFill, &kArange, &kLinspace, &kEye};
-  return ops;
+  static constexpr const OpDef* ops[] = {&kFill, &kArange, &kLinspace, &kEye, &kBroadcastArgs};
+  return {ops, kComposites};
 }
 
 }  // namespace ops
@@ -103,6 +128,15 @@ Tensor zeros_like(const Tensor& like, std::source_location site) {
 
 Tensor ones_like(const Tensor& like, std::source_location site) {
   return fill("ones_like", like.shape(), 1, like.dtype(), site);
+}
+
+Tensor full_like(const Tensor& like, Scalar value, std::source_location site) {
+  return fill("full_like", like.shape(), value, like.dtype(), site);
+}
+
+Tensor broadcast_args(const Tensor& a, const Tensor& b, std::source_location site) {
+  Arg first(a, site), second(b, site);
+  return binary(kBroadcastArgs, first, second, false);
 }
 
 Tensor arange(Scalar stop, std::source_location site) { return arange(0, stop, 1, site); }

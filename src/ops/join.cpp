@@ -1,7 +1,9 @@
 // Joining tensors.
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
+#include "ops/operands.h"
 #include "ops/promote.h"
 #include "tensor/access.h"
 #include "tenure/math.h"
@@ -30,6 +32,7 @@ constinit const OpDef kConcat{
           infer.result(std::move(shape), infer.dtype(0));
         },
     .inputs = OpDef::kVariadic,
+    .tfjs = "Concat",
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
       const int axis = g.attrs_as<AxisAttrs>().axis;
@@ -47,7 +50,11 @@ constinit const OpDef kConcat{
 
 Family join_ops() {
   static constexpr const OpDef* ops[] = {&kConcat};
-  return ops;
+  static constexpr Composite composites[] = {
+      {"stack", "Pack", "reshape, concat"},
+      {"roll", nullptr, "slice, concat"},
+  };
+  return {ops, composites};
 }
 
 }  // namespace ops
@@ -65,6 +72,64 @@ Tensor concat(std::vector<Tensor> tensors, int axis, std::source_location site) 
   Tensor out;
   ops::apply_into(ops::kConcat, tensors, ops::ref(attrs), site, {&out, 1});
   return out;
+}
+
+Tensor stack(std::vector<Tensor> tensors, int axis, std::source_location site) {
+  if (tensors.empty()) raise<ValueError>("stack: no tensors to join");
+  const detail::CallScope call("stack", site);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    ops::check_alive("stack", static_cast<int>(i), tensors[i], site);
+  }
+  const Shape shape = tensors[0].shape();
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    if (tensors[i].shape() == shape) continue;
+    raise<ShapeError>("stack: input {} is {}, input 0 is {}: all must have one shape", i,
+                      tensors[i].shape(), shape);
+  }
+  if (axis < -shape.rank() - 1 || axis > shape.rank()) {
+    raise<ShapeError>("stack: axis {} out of range for {} and a new axis", axis, shape);
+  }
+  if (axis < 0) axis += shape.rank() + 1;
+  for (Tensor& tensor : tensors) tensor = expand_dims(Arg(std::move(tensor), site), axis);
+  return concat(std::move(tensors), axis, site);
+}
+
+Tensor roll(Arg x, std::int64_t shift) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("roll", site);
+  Tensor tensor = ops::live_operand("roll", 0, std::move(x));
+  const Shape shape = tensor.shape();
+  Tensor flat = reshape(Arg(std::move(tensor), site), {-1});
+  return reshape(roll(Arg(std::move(flat), site), {shift}, {0}), shape);
+}
+
+Tensor roll(Arg x, const Shape& shifts, const Axes& axes) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("roll", site);
+  Tensor tensor = ops::live_operand("roll", 0, std::move(x));
+  if (shifts.rank() != axes.rank()) {
+    raise<ShapeError>("roll: {} shifts for {} axes: {} and {}", shifts.rank(), axes.rank(), shifts,
+                      axes);
+  }
+  const Shape shape = tensor.shape();
+  Shape total = Shape::filled(shape.rank(), 0);  // an axis may be named more than once
+  for (int i = 0; i < axes.rank(); ++i) {
+    const int axis = ops::normal_axis("roll", axes[i], shape);
+    if (shape[axis] > 0) total[axis] = (total[axis] + shifts[i] % shape[axis]) % shape[axis];
+  }
+  bool moved = false;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t by = total[axis] < 0 ? total[axis] + shape[axis] : total[axis];
+    if (by == 0) continue;
+    const Shape first = Shape::filled(shape.rank(), 0);
+    Shape cut = first, head = shape, tail = shape;
+    cut[axis] = head[axis] = shape[axis] - by;
+    tail[axis] = by;
+    tensor = concat({slice(Arg(tensor, site), cut, tail), slice(Arg(tensor, site), first, head)},
+                    axis, site);
+    moved = true;
+  }
+  return moved ? tensor : tensor.clone(site);
 }
 
 }  // namespace tenure

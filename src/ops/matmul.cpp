@@ -52,6 +52,7 @@ Tensor gradient_of_b(GradContext& g, bool ta, bool tb) {
 constinit const OpDef kMatmul{.name = "matmul",
                               .infer = infer_matmul,
                               .inputs = 2,
+                              .tfjs = "BatchMatMul",
                               .accepts = Accepts::matrix,
                               .grad_keeps = {kInput1, kInput0},
                               .grad = [](GradContext& g) -> Grads {

@@ -49,6 +49,9 @@ std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
     case DType::bfloat16:
       store(to, BFloat16(static_cast<float>(value.to_double())));
       break;
+    case DType::complex64:
+      store(to, std::complex<float>(static_cast<float>(value.to_double())));
+      break;
   }
   return size_of(dtype);
 }
@@ -73,12 +76,17 @@ Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::sour
       new_tensor(context, std::move(layout), std::move(storage), op, site));
 }
 
+void check_alive(const char* op, int input, const Tensor& x, std::source_location site) {
+  const detail::Header& header = detail::checked(x, op, input);
+  const bool symbolic_here = header.is_symbolic() && header.trace == detail::current_trace();
+  if (header.is_dead() && !symbolic_here) detail::raise_disposed(header, {op, input, site, 1});
+}
+
 Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site) {
   const detail::Header& header = detail::checked(x, op, input);
   if (header.layout.dtype == dtype) return x;
   // The cast would name itself; the user wrote `op`.
-  if (header.is_dead() && header.trace != detail::current_trace())
-    detail::raise_disposed(header, {op, input, site, 1});
+  check_alive(op, input, x, site);
   const detail::CallScope call(op, site);
   return cast(Arg(std::move(x), site), dtype);
 }
@@ -124,7 +132,7 @@ Tensor as_float(const char* op, Arg&& x) {
   const std::source_location site = x.site();
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), DType::float32, site);
   Tensor tensor = as_tensor(op, std::move(x));
-  if (is_floating(tensor.dtype())) return tensor;
+  if (is_floating(tensor.dtype()) || is_complex(tensor.dtype())) return tensor;
   return operand_as(op, 0, std::move(tensor), DType::float32, site);
 }
 

@@ -14,12 +14,16 @@ namespace tenure::ops {
 void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic,
            int first = 0);
 
+// Operand `input` of `op` can be used: it is alive, or a symbolic tensor of the trace at hand. For
+// functions made of several ops, whose ops see their operands in another order than the user.
+void check_alive(const char* op, int input, const Tensor& x, std::source_location site);
+
 // `x` as `dtype`, for operand `input` of `op`.
 Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site);
 // The shape of operand 0; a number's is that of a scalar.
 Shape shape_of(const char* op, const Arg& x);
 
-// The operand as a floating-point tensor: integers and bool become float32.
+// The operand as a floating-point or complex tensor: integers and bool become float32.
 Tensor as_float(const char* op, Arg&& x);
 // The operand as a tensor; bool becomes int32, and small integers too when `widen`.
 Tensor as_number(const char* op, Arg&& x, bool widen = false);

@@ -4,9 +4,14 @@
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
+#include "ops/norm_attrs.h"
 #include "ops/promote.h"
+#include "ops/reseed.h"
 #include "ops/shapes.h"
 #include "tensor/create.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+#include "tenure/norm.h"
 
 namespace tenure {
 namespace ops {
@@ -17,13 +22,6 @@ constexpr const char* kConstant = "it has no inputs";
 void infer_random(Infer& infer) {
   const auto& attrs = infer.attrs.as<RandomAttrs>();
   infer.result(attrs.shape, attrs.dtype);
-}
-
-// A traced node's counters start at those of its function's call.
-template <class A>
-void reseed(void* attrs, std::uint64_t seed, std::uint64_t first) {
-  static_cast<A*>(attrs)->seed = seed;
-  static_cast<A*>(attrs)->offset += first;
 }
 
 constinit const OpDef kNormal{.name = "random_normal",
@@ -67,6 +65,15 @@ constinit const OpDef kShuffle{.name = "shuffle",
                                },
                                .reseed = reseed<ShuffleAttrs>};
 
+// Linear in x, so that its gradient is itself, with the same mask.
+constinit const OpDef kDropout{
+    .name = "dropout",
+    .infer = same_shape,
+    .may_overwrite = input(0),
+    .grad_keeps = kNothing,
+    .grad = [](GradContext& g) -> Grads { return apply(kDropout, g.dy(), g.attrs()); },
+    .reseed = reseed<DropoutAttrs>};
+
 // Every op moves the generator on by its element count, so no two ever share a counter.
 std::uint64_t take_counters(std::int64_t count) {
   detail::RandomState& random = *detail::context().random;
@@ -85,8 +92,8 @@ Tensor draw(const OpDef& op, const char* name, RandomAttrs attrs, std::source_lo
 }  // namespace
 
 Family random_ops() {
-  static constexpr const OpDef* ops[] = {&kNormal,    &kUniform, &kTruncatedNormal,
-                                         &kBernoulli, &kRandint, &kShuffle};
+  static constexpr const OpDef* ops[] = {&kNormal,  &kUniform, &kTruncatedNormal, &kBernoulli,
+                                         &kRandint, &kShuffle, &kDropout};
   return ops;
 }
 
@@ -150,4 +157,22 @@ Tensor shuffle(Arg x) {
 }
 
 }  // namespace random
+
+Tensor dropout(Arg x, double rate, const DropoutOptions& options) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("dropout", site);
+  Tensor values = as_float("dropout", std::move(x));
+  if (!(rate >= 0 && rate < 1)) raise<ValueError>("dropout: a rate not in [0, 1): {}", rate);
+  const Shape shape = options.noise_shape.value_or(values.shape());
+  if (broadcast_shapes("dropout", shape, values.shape()) != values.shape()) {
+    raise<ShapeError>("dropout: noise of {} does not broadcast to {}", shape, values.shape());
+  }
+  const DropoutAttrs attrs{
+      rate, options.seed.value_or(detail::context().random->seed.load(std::memory_order_relaxed)),
+      options.seed ? 0 : take_counters(shape.numel()), options.seed.has_value()};
+  if (shape == values.shape()) return apply(kDropout, ref(attrs), site, std::move(values));
+  Tensor mask = apply(kDropout, ref(attrs), site, ones(shape, values.dtype(), site));
+  return std::move(values) * std::move(mask);
+}
+
 }  // namespace tenure

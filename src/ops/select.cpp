@@ -22,6 +22,7 @@ constinit const OpDef kWhere{
           infer.result(broadcast_shapes(infer.op, infer.shape(0), values), infer.dtype(1));
         },
     .inputs = 3,
+    .tfjs = "Select",
     .dispatch_on = 1,
     .accepts = Accepts::elementwise,
     .may_overwrite = input(1) | input(2),

@@ -1,9 +1,200 @@
+// Orders of elements. The ops work along the last axis; the functions bring others there.
+#include <array>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "ops/apply.h"
 #include "ops/families.h"
+#include "ops/gather.h"
+#include "ops/operands.h"
+#include "ops/promote.h"
+#include "ops/sorting_attrs.h"
+#include "tenure/indexing.h"
+#include "tenure/views.h"
 
 namespace tenure {
 namespace ops {
+namespace {
 
-Family sorting_ops() { return {}; }
+constexpr Keep kIndices{0, 2};  // the second output
+
+Grads scatter_back(GradContext& g) { return scatter_last_axis(g.dy(0), g.y(1), g.x_shape()); }
+
+constinit const OpDef kTopK{.name = "top_k",
+                            .infer =
+                                [](Infer& infer) {
+                                  Shape shape = infer.shape(0);
+                                  shape[-1] = infer.attrs.as<TopKAttrs>().k;
+                                  infer.result(shape, infer.dtype(0), 0);
+                                  infer.result(std::move(shape), DType::int32, 1);
+                                },
+                            .outputs = 2,
+                            .tfjs = "TopK",
+                            .grad_keeps = kIndices,
+                            .grad = scatter_back};
+
+constinit const OpDef kSort{.name = "sort",
+                            .infer =
+                                [](Infer& infer) {
+                                  infer.result(infer.shape(0), infer.dtype(0), 0);
+                                  infer.result(infer.shape(0), DType::int32, 1);
+                                },
+                            .outputs = 2,
+                            .grad_keeps = kIndices,
+                            .grad = scatter_back};
+
+// Of the rows of a matrix. The rows that are kept are picked afterwards, by their places.
+constinit const OpDef kUnique{.name = "unique",
+                              .infer =
+                                  [](Infer& infer) {
+                                    infer.result({infer.measured(0)}, DType::int32, 0);
+                                    infer.result({infer.shape(0)[0]}, DType::int32, 1);
+                                  },
+                              .outputs = 2,
+                              .tfjs = "Unique",
+                              .dynamic_sizes = 1,
+                              .no_gradient = "an index changes only in steps"};
+
+constinit const OpDef kSearchSorted{
+    .name = "searchsorted",
+    .infer = [](Infer& infer) { infer.result(infer.shape(1), DType::int32); },
+    .inputs = 2,
+    .tfjs = "SearchSorted",
+    .no_gradient = "an index changes only in steps"};
+
+// Elements that are ordered by value; bool counts as 0 and 1.
+Tensor ordered_operand(const char* op, Arg&& x) {
+  Tensor tensor = live_operand(op, 0, std::move(x));
+  if (tensor.rank() == 0) raise<ShapeError>("{}: a scalar has no axis to order", op);
+  return tensor;
+}
+
+void check_int32(const char* op, std::int64_t size) {
+  if (size > 0x7fffffff) raise<ShapeError>("{}: {} elements are too many for int32", op, size);
+}
+
+std::array<Tensor, 2> sorted(const char* name, Arg& x, SortOptions options, int wanted) {
+  const std::source_location site = x.site();
+  const detail::CallScope call(name, site);
+  Tensor tensor = ordered_operand(name, std::move(x));
+  const int axis = normal_axis(name, options.axis, tensor.shape());
+  const int last = tensor.rank() - 1;
+  check_int32(name, tensor.shape()[axis]);
+  Axes swapped = all_axes(tensor.shape());
+  std::swap(swapped[axis], swapped[last]);
+  if (axis != last) tensor = transpose(Arg(std::move(tensor), site), swapped);
+  std::array<Tensor, 2> out;
+  const SortAttrs attrs{options.descending};
+  apply_into(kSort, {&tensor, 1}, ref(attrs), site, out);
+  if (axis != last) {
+    Tensor& result = out[static_cast<std::size_t>(wanted)];
+    result = transpose(Arg(std::move(result), site), swapped);
+  }
+  return out;
+}
+
+// The rows of `x`, a matrix, that differ.
+Unique unique_rows(Tensor x, std::source_location site) {
+  check_int32("unique", x.shape()[0]);
+  std::array<Tensor, 2> out;
+  Tensor rows = x;
+  apply_into(kUnique, {&rows, 1}, {}, site, out);
+  return {gather(Arg(std::move(x), site), std::move(out[0])), std::move(out[1])};
+}
+
+}  // namespace
+
+Family sorting_ops() {
+  static constexpr const OpDef* ops[] = {&kTopK, &kSort, &kUnique, &kSearchSorted};
+  static constexpr Composite composites[] = {
+      {"argsort", nullptr, "transpose, sort"},
+      {"lower_bound", "LowerBound", "searchsorted"},
+      {"upper_bound", "UpperBound", "searchsorted"},
+  };
+  return {ops, composites};
+}
 
 }  // namespace ops
+
+using namespace ops;
+
+ValuesAndIndices top_k(Arg x, std::int64_t k, TopKOptions options) {
+  const std::source_location site = x.site();
+  Tensor tensor = ordered_operand("top_k", std::move(x));
+  const std::int64_t size = tensor.shape()[-1];
+  if (k < 0 || k > size) {
+    raise<ShapeError>("top_k: k {} is not between 0 and the {} elements along the last axis of {}",
+                      k, size, tensor.shape());
+  }
+  check_int32("top_k", size);
+  const TopKAttrs attrs{k, options.sorted, options.largest};
+  std::array<Tensor, 2> out;
+  apply_into(kTopK, {&tensor, 1}, ref(attrs), site, out);
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor sort(Arg x, SortOptions options) { return std::move(sorted("sort", x, options, 0)[0]); }
+Tensor argsort(Arg x, SortOptions options) {
+  return std::move(sorted("argsort", x, options, 1)[1]);
+}
+
+Unique unique(Arg x) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("unique", site);
+  Tensor tensor = live_operand("unique", 0, std::move(x));
+  const std::int64_t count = tensor.numel();
+  Unique found = unique_rows(reshape(Arg(std::move(tensor), site), {count, 1}), site);
+  found.values = reshape(Arg(std::move(found.values), site), {-1});
+  return found;
+}
+
+Unique unique(Arg x, int axis) {
+  const std::source_location site = x.site();
+  const detail::CallScope call("unique", site);
+  Tensor tensor = live_operand("unique", 0, std::move(x));
+  axis = normal_axis("unique", axis, tensor.shape());
+  Axes swapped = all_axes(tensor.shape());
+  std::swap(swapped[axis], swapped[0]);
+  if (axis != 0) tensor = transpose(Arg(std::move(tensor), site), swapped);
+  Shape shape = tensor.shape();
+  Shape row = shape;
+  row[0] = 1;
+  Unique found = unique_rows(reshape(Arg(std::move(tensor), site), {shape[0], row.numel()}), site);
+  shape[0] = found.values.shape()[0];
+  found.values = reshape(Arg(std::move(found.values), site), shape);
+  if (axis != 0) found.values = transpose(Arg(std::move(found.values), site), swapped);
+  return found;
+}
+
+namespace {
+
+Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
+  const std::source_location site = sorted.site();
+  const detail::CallScope call(name, site);
+  if (!sorted.scalar()) check_alive(name, 0, sorted.tensor(), site);
+  if (!values.scalar()) check_alive(name, 1, values.tensor(), site);
+  std::array<Tensor, 2> in;
+  unify(name, std::array{&sorted, &values}, in, true);
+  if (in[0].rank() == 0) raise<ShapeError>("{}: the sorted row is a scalar", name);
+  const Shape &rows = in[0].shape(), &wanted = in[1].shape();
+  bool fits = rows.rank() == 1 || rows.rank() == wanted.rank();
+  for (int i = 0; fits && i + 1 < rows.rank(); ++i) fits = rows[i] == wanted[i];
+  if (!fits) {
+    raise<ShapeError>("{}: sorted rows {} do not match values {}", name, rows, wanted);
+  }
+  check_int32(name, rows[-1]);
+  const SearchAttrs attrs{right};
+  Tensor out;
+  apply_into(kSearchSorted, in, ref(attrs), site, {&out, 1});
+  return out;
+}
+
+}  // namespace
+
+Tensor searchsorted(Arg sorted, Arg values, SearchOptions options) {
+  return search("searchsorted", sorted, values, options.right);
+}
+Tensor lower_bound(Arg sorted, Arg values) { return search("lower_bound", sorted, values, false); }
+Tensor upper_bound(Arg sorted, Arg values) { return search("upper_bound", sorted, values, true); }
+
 }  // namespace tenure

@@ -2,6 +2,8 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/complex.h"
+#include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -18,20 +20,24 @@ Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), d
 
 constinit const OpDef kNeg{.name = "neg",
                            .infer = same_shape,
+                           .tfjs = "Neg",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kNothing,
                            .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
 
-constinit const OpDef kExp{.name = "exp",
-                           .infer = same_shape,
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = input(0),
-                           .grad_keeps = kOutput,
-                           .grad = [](GradContext& g) -> Grads { return g.dy() * g.y(); }};
+constinit const OpDef kExp{
+    .name = "exp",
+    .infer = same_shape,
+    .tfjs = "Exp",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kOutput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * conjugated(g.y()); }};
 
 constinit const OpDef kLog{.name = "log",
                            .infer = same_shape,
+                           .tfjs = "Log",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kInput,
@@ -39,21 +45,25 @@ constinit const OpDef kLog{.name = "log",
 
 constinit const OpDef kSqrt{.name = "sqrt",
                             .infer = same_shape,
+                            .tfjs = "Sqrt",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
                             .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
 
-constinit const OpDef kSquare{.name = "square",
-                              .infer = same_shape,
-                              .accepts = Accepts::elementwise,
-                              .may_overwrite = input(0),
-                              .grad_keeps = kInput,
-                              .grad = [](GradContext& g) -> Grads { return g.dy() * (g.x() * 2); }};
+constinit const OpDef kSquare{
+    .name = "square",
+    .infer = same_shape,
+    .tfjs = "Square",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); }};
 
 constinit const OpDef kRelu{
     .name = "relu",
     .infer = same_shape,
+    .tfjs = "Relu",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -61,6 +71,7 @@ constinit const OpDef kRelu{
 
 constinit const OpDef kRelu6{.name = "relu6",
                              .infer = same_shape,
+                             .tfjs = "Relu6",
                              .accepts = Accepts::elementwise,
                              .may_overwrite = input(0),
                              .grad_keeps = kOutput,
@@ -72,6 +83,7 @@ constinit const OpDef kRelu6{.name = "relu6",
 // Below zero y = exp(x) - 1, so dy/dx = y + 1.
 constinit const OpDef kElu{.name = "elu",
                            .infer = same_shape,
+                           .tfjs = "Elu, EluGrad",
                            .accepts = Accepts::elementwise,
                            .may_overwrite = input(0),
                            .grad_keeps = kOutput,
@@ -84,6 +96,7 @@ constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473768;
 constinit const OpDef kSelu{.name = "selu",
                             .infer = same_shape,
+                            .tfjs = "Selu",
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .grad_keeps = kOutput,
@@ -95,6 +108,7 @@ constinit const OpDef kSelu{.name = "selu",
 constinit const OpDef kTanh{
     .name = "tanh",
     .infer = same_shape,
+    .tfjs = "Tanh",
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kOutput,
@@ -102,6 +116,7 @@ constinit const OpDef kTanh{
 
 constinit const OpDef kSigmoid{.name = "sigmoid",
                                .infer = same_shape,
+                               .tfjs = "Sigmoid",
                                .accepts = Accepts::elementwise,
                                .may_overwrite = input(0),
                                .grad_keeps = kOutput,
@@ -112,22 +127,31 @@ constinit const OpDef kSigmoid{.name = "sigmoid",
 
 constinit const OpDef kCast{
     .name = "cast",
-    .infer = [](Infer& infer) { infer.result(infer.shape(0), infer.attrs.as<CastAttrs>().to); },
+    .infer =
+        [](Infer& infer) {
+          const DType to = infer.attrs.as<CastAttrs>().to;
+          if (is_complex(infer.dtype(0)) && !is_complex(to)) {
+            raise<DtypeError>("cast: {} to {} would lose the imaginary part: use real()",
+                              infer.dtype(0), to);
+          }
+          infer.result(infer.shape(0), to);
+        },
+    .tfjs = "Cast",
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads { return cast(g.dy(), g.x_dtype()); }};
+    .grad = [](GradContext& g) -> Grads { return cast(real_part(g.dy()), g.x_dtype()); }};
 
-Tensor on_floats(const OpDef& op, Arg&& x) {
+}  // namespace
+
+Tensor on_floats(const OpDef& op, Arg&& x, AttrsRef attrs) {
   const std::source_location site = x.site();
-  return apply(op, {}, site, as_float(op.name, std::move(x)));
+  return apply(op, attrs, site, as_float(op.name, std::move(x)));
 }
 
 Tensor on_numbers(const OpDef& op, Arg&& x) {
   const std::source_location site = x.site();
   return apply(op, {}, site, as_number(op.name, std::move(x)));
 }
-
-}  // namespace
 
 Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,

@@ -63,6 +63,7 @@ bool reshape_strides(const Layout& from, const Shape& to, Strides& strides) {
 constinit const OpDef kReshape{
     .name = "reshape",
     .infer = [](Infer& infer) { infer.result(infer.attrs.as<ShapeAttrs>().shape, infer.dtype(0)); },
+    .tfjs = "Reshape",
     .view =
         [](const Layout& in, AttrsRef, Layout& out) {
           out.offset = in.offset;
@@ -87,6 +88,7 @@ constinit const OpDef kTranspose{.name = "transpose",
                                          shape[i] = infer.shape(0)[static_cast<int>(axes[i])];
                                        infer.result(std::move(shape), infer.dtype(0));
                                      },
+                                 .tfjs = "Transpose",
                                  .view =
                                      [](const Layout& in, AttrsRef attrs, Layout& out) {
                                        const Axes& axes = attrs.as<PermuteAttrs>().axes;
@@ -110,6 +112,7 @@ extern constinit const OpDef kUnslice;
 constinit const OpDef kSlice{
     .name = "slice",
     .infer = [](Infer& infer) { infer.result(infer.attrs.as<SliceAttrs>().size, infer.dtype(0)); },
+    .tfjs = "Slice",
     .view =
         [](const Layout& in, AttrsRef attrs, Layout& out) {
           const auto& slice = attrs.as<SliceAttrs>();
@@ -147,6 +150,7 @@ constinit const OpDef kBroadcastTo{
           }
           infer.result(shape, infer.dtype(0));
         },
+    .tfjs = "BroadcastTo",
     .view =
         [](const Layout& in, AttrsRef, Layout& out) {
           out.offset = in.offset;
@@ -168,6 +172,7 @@ bool same_layout(const Layout& in, AttrsRef, Layout& out) {
 
 constinit const OpDef kClone{.name = "clone",
                              .infer = same_shape,
+                             .tfjs = "Identity",
                              .view = same_layout,
                              .same_value = true,
                              .no_gradient = "it is the same value"};
@@ -195,7 +200,19 @@ constinit const OpDef kCopy{.name = "copy",
 Family view_ops() {
   static constexpr const OpDef* ops[] = {&kReshape,     &kTranspose, &kSlice,        &kUnslice,
                                          &kBroadcastTo, &kClone,     &kStopGradient, &kCopy};
-  return ops;
+  static constexpr Composite composites[] = {
+      {"expand_dims", "ExpandDims", "reshape"},
+      {"squeeze", nullptr, "reshape"},
+      {"contiguous", nullptr, "clone, copy"},
+      {"index", nullptr, "slice, reshape"},
+      {"strided_slice", "StridedSlice", "slice, reshape"},
+      {"reverse", "Reverse", "slice"},
+      {"split", "SplitV", "slice"},
+      {"unstack", "Unpack", "slice, reshape"},
+      {"tile", "Tile", "reshape, broadcast_to"},
+      {"meshgrid", nullptr, "reshape, broadcast_to"},
+  };
+  return {ops, composites};
 }
 
 }  // namespace ops
@@ -315,8 +332,10 @@ Tensor slice(Arg x, const Shape& begin, const Shape& size, const Shape& step) {
     std::int64_t& first = attrs.begin[axis];
     if (first < 0) first += dim;
     const std::int64_t by = step[axis];
-    const bool in_range = by > 0 && first >= 0 && first <= dim;
-    const std::int64_t room = in_range ? (dim - first + by - 1) / by : 0;
+    const bool in_range = by != 0 && first >= 0 && first <= dim;
+    std::int64_t room = 0;
+    if (in_range && by > 0) room = (dim - first + by - 1) / by;
+    if (in_range && by < 0 && first < dim) room = first / -by + 1;
     if (in_range && size[axis] == -1) attrs.size[axis] = room;
     if (!in_range || attrs.size[axis] < 0 || attrs.size[axis] > room) {
       raise<ShapeError>("slice: begin {}, size {}, step {} do not fit {} on axis {}", begin, size,

@@ -2,12 +2,15 @@
 
 #include <dlpack/dlpack.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/ledger.h"
+#include "memory/transfer.h"
 #include "tensor/access.h"
 #include "tensor/create.h"
 
@@ -23,9 +26,11 @@ struct TypeRow {
 };
 // DLPack 0.6 has no code for bool; byte-sized unsigned integers stand for it elsewhere too.
 constexpr TypeRow kTypes[] = {
-    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},   {DType::int32, kDLInt, 32},
-    {DType::int64, kDLInt, 64},     {DType::uint8, kDLUInt, 8},       {DType::int8, kDLInt, 8},
-    {DType::float16, kDLFloat, 16}, {DType::bfloat16, kDLBfloat, 16}, {DType::boolean, kDLUInt, 8},
+    {DType::float32, kDLFloat, 32}, {DType::float64, kDLFloat, 64},
+    {DType::int32, kDLInt, 32},     {DType::int64, kDLInt, 64},
+    {DType::uint8, kDLUInt, 8},     {DType::int8, kDLInt, 8},
+    {DType::float16, kDLFloat, 16}, {DType::bfloat16, kDLBfloat, 16},
+    {DType::boolean, kDLUInt, 8},   {DType::complex64, kDLComplex, 64},
 };
 
 DLDataType to_dl(DType dtype) {
@@ -102,13 +107,23 @@ Tensor from_dlpack(DLManagedTensor* managed, std::source_location site) {
 DLManagedTensor* to_dlpack(const Tensor& tensor, std::source_location site) {
   const detail::Pin pin(tensor, "to_dlpack", site);
   auto exported = std::make_unique<Exported>();
-  const Layout& layout = pin->layout;
-  exported->shape.assign(layout.shape.begin(), layout.shape.end());
-  exported->strides.assign(layout.strides.begin(), layout.strides.end());
   exported->saved = detail::Saved(new_saved(
       *pin, detail::Claim::other, detail::LabelRef::make("DLPack export", tensor.name(), site)));
+  detail::Header& saved = *exported->saved.get();
+  const Strides& strides = pin->layout.strides;
+  if (std::any_of(strides.begin(), strides.end(), [](std::int64_t step) { return step < 0; })) {
+    // Most importers refuse negative strides.
+    detail::StorageRef copy(
+        detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
+    detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
+    saved.layout = contiguous_layout(pin->layout.shape, pin->layout.dtype);
+    detail::release(std::exchange(saved.storage, copy.give()));
+  }
+  const Layout& layout = saved.layout;
+  exported->shape.assign(layout.shape.begin(), layout.shape.end());
+  exported->strides.assign(layout.strides.begin(), layout.strides.end());
   DLTensor& out = exported->managed.dl_tensor;
-  out.data = pin->storage->data;
+  out.data = saved.storage->data;
   out.byte_offset = static_cast<std::uint64_t>(layout.offset) * size_of(layout.dtype);
   out.device = {kDLCPU, 0};
   out.ndim = layout.shape.rank();

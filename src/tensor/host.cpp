@@ -19,6 +19,9 @@ namespace {
 
 void check_dtype(std::string_view op, const Header& header, DType wanted) {
   if (header.layout.dtype == wanted) return;
+  if (is_complex(header.layout.dtype)) {
+    raise<DtypeError>("{}: complex64 elements read as {}: use real() or imag() first", op, wanted);
+  }
   raise<DtypeError>("{}: {} elements read as {}: cast(x, DType::{}) first", op, header.layout.dtype,
                     wanted, wanted);
 }

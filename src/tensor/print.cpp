@@ -1,6 +1,7 @@
 // Printing like NumPy's: aligned columns, three items at each end of a long axis.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 
 #include "core/raise.h"
@@ -150,8 +151,7 @@ void align_points(std::vector<std::string>& texts) {
 }
 
 template <class T>
-std::vector<std::string> item_texts(const detail::Header& header,
-                                    const std::vector<std::int64_t>& offsets) {
+std::vector<T> item_values(const detail::Header& header, const std::vector<std::int64_t>& offsets) {
   std::vector<T> values(offsets.size());
   Layout one;
   one.dtype = header.layout.dtype;
@@ -167,6 +167,11 @@ std::vector<std::string> item_texts(const detail::Header& header,
           .to_host(reinterpret_cast<std::byte*>(&values[i]), *header.storage, one);
     }
   }
+  return values;
+}
+
+template <class T>
+std::vector<std::string> texts_of(const std::vector<T>& values) {
   bool scientific = false;
   if constexpr (std::is_floating_point_v<T>) {
     T largest = 0;
@@ -186,6 +191,25 @@ std::vector<std::string> item_texts(const detail::Header& header,
   return texts;
 }
 
+// "1. +2.5j": the parts aligned each for itself, with blanks after the j.
+std::vector<std::string> texts_of(const std::vector<std::complex<float>>& values) {
+  std::vector<float> re, im;
+  for (const std::complex<float> value : values) {
+    re.push_back(value.real());
+    im.push_back(std::abs(value.imag()));
+  }
+  std::vector<std::string> texts = texts_of(re);
+  const std::vector<std::string> parts = texts_of(im);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t size = parts[i].find_last_not_of(' ') + 1;
+    texts[i] += std::signbit(values[i].imag()) ? '-' : '+';
+    texts[i].append(parts[i], 0, size);
+    texts[i] += 'j';
+    texts[i].append(parts[i].size() - size, ' ');
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string to_string(const Tensor& tensor) {
@@ -197,8 +221,8 @@ std::string to_string(const Tensor& tensor) {
   const bool summarise = layout.shape.numel() > kSummariseAbove;
   std::vector<std::int64_t> offsets;
   shown_offsets(layout, summarise, 0, layout.offset, offsets);
-  std::vector<std::string> items =
-      with_type(layout.dtype, [&]<class T>(T) { return item_texts<T>(*header, offsets); });
+  std::vector<std::string> items = with_type(
+      layout.dtype, [&]<class T>(T) { return texts_of(item_values<T>(*header, offsets)); });
   std::string text = "tensor(" + Printer(layout.shape, summarise, std::move(items)).text();
   if (summarise || layout.shape.numel() == 0) text += fmt::format(", shape={}", layout.shape);
   return text + fmt::format(", dtype={})", layout.dtype);

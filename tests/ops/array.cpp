@@ -14,7 +14,9 @@ namespace {
 
 template <class T>
 double to_double(T value) {
-  if constexpr (is_half_v<T>) {
+  if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return static_cast<double>(value.real());  // rows of complex numbers end in real ones
+  } else if constexpr (is_half_v<T>) {
     return static_cast<float>(value);
   } else {
     return static_cast<double>(value);
@@ -23,7 +25,7 @@ double to_double(T value) {
 
 template <class T>
 T from_double(double value) {
-  if constexpr (is_half_v<T>) {
+  if constexpr (is_half_v<T> || std::is_same_v<T, std::complex<float>>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);

@@ -42,13 +42,15 @@ struct Case {
   std::vector<Input> inputs = {};
   std::vector<Shapes> shapes = {{}};      // every property holds for each
   std::vector<Shapes> value_shapes = {};  // more of them, large or many, for the value alone
-  Reference reference = {};               // none: a random op, which has its own tests
+  Shapes shared_shapes = {};  // at which inputs of one dtype may be one tensor; else all [3, 5]
+  Reference reference = {};   // none: a random op, which has its own tests
   Tolerance tolerance = {};
   Tolerance value_tolerance = tolerance;  // for `value_shapes`
   DTypes dtypes = kFloats;
   DType (*result)(DType) = same_dtype;
   bool differentiable = true;
-  double step = 1e-6;  // of finite differences
+  double step = 1e-6;            // of finite differences
+  double gradient_error = 1e-6;  // of finite differences, relative
   // How an error names the op and input i; empty where user code runs first and names its own.
   std::string error_name = std::string(ops.front());
 

@@ -39,6 +39,8 @@ std::vector<CreationRow> rows() {
        kAnything},
       {"ones_like", "fill", [](DType d) { return ones_like(zeros({3}, d)); }, all({3}, 1),
        kAnything},
+      {"full_like", "fill", [](DType d) { return full_like(zeros({3}, d), -2); }, all({3}, -2),
+       kWide},
       {"arange", "arange", [](DType d) { return arange(3, 17, 2, d); }, sequence(7, 3, 2),
        kIntegers},
       {"arange_down", "arange", [](DType d) { return arange(5, -6, -3, d); }, sequence(4, 5, -3),
@@ -66,6 +68,20 @@ std::vector<CreationRow> rows() {
   };
 }
 
+// The shorter shape is all ones.
+Case broadcast_args_case(int longer) {
+  const Input sizes{.least = 0, .most = 9}, ones{.least = 1, .most = 1};
+  const Shapes of_two = longer == 0 ? Shapes{{4}, {2}} : Shapes{{2}, {4}};
+  return {.name = "broadcast_args_" + std::to_string(longer),
+          .ops = {"broadcast_args"},
+          .run = OP_CALL(broadcast_args(in[0], in[1])),
+          .inputs = longer == 0 ? std::vector{sizes, ones} : std::vector{ones, sizes},
+          .shapes = {of_two, {{1}, {1}}, {{3}, {3}}},
+          .reference = [longer](const Arrays& in) { return in[static_cast<std::size_t>(longer)]; },
+          .dtypes = {DType::int32, DType::int64},
+          .differentiable = false};
+}
+
 }  // namespace
 
 std::vector<Case> creation_cases() {
@@ -77,6 +93,9 @@ std::vector<Case> creation_cases() {
                      .reference = [expected = row.expected](const Arrays&) { return expected; },
                      .dtypes = row.dtypes,
                      .differentiable = false});
+  }
+  for (const int longer : {0, 1}) {
+    cases.push_back(broadcast_args_case(longer));
   }
   return cases;
 }

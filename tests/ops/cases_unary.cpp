@@ -2,15 +2,13 @@
 // the correctly rounded result; half of one more is the rounding of the result itself.
 #include <cmath>
 
-#include "case.h"
+#include "elementwise_rows.h"
 
 namespace tenure::testing {
 namespace {
 
 constexpr long double kSeluScale = 1.0507009873554804934193349852946L;
 constexpr long double kSeluAlpha = 1.6732632423543772848170429916717L;
-
-using Wide = long double;
 
 // Rounded once, in double, as the exact results of the ops are.
 Wide sqrt_of(Wide x) { return std::sqrt(static_cast<double>(x)); }
@@ -59,22 +57,39 @@ const std::vector<UnaryRow>& unary_rows() {
 
 void PrintTo(const UnaryRow& row, std::ostream* out) { *out << row.name; }
 
-std::vector<Case> unary_cases() {
+Case unary_case(const char* title, std::vector<std::string_view> ops, Tensor (*run)(Arg x),
+                long double (*value)(long double x), Tolerance tolerance, Input input) {
+  return {.name = title,
+          .ops = std::move(ops),
+          .run = [run](Tensors in, DType) { return run(OP_IN(0)); },
+          .inputs = {std::move(input)},
+          .shapes = kShapes,
+          .value_shapes = kLargeShapes,
+          .reference = elementwise(
+              [value](const std::vector<double>& x) { return static_cast<double>(value(x[0])); }),
+          .tolerance = tolerance,
+          .dtypes = kNumbers,
+          .result = float_dtype};
+}
+
+void keep_values_few(std::vector<Case>& cases) {
+  for (Case& row : cases) row.value_shapes = {Shapes(row.inputs.size(), Shape{33001})};
+}
+
+std::vector<Case> cases_of(const std::vector<UnaryRow>& rows) {
   std::vector<Case> cases;
-  for (const UnaryRow& row : unary_rows()) {
-    cases.push_back({.name = row.name,
-                     .ops = {row.name},
-                     .run = [run = row.run](Tensors in, DType) { return run(OP_IN(0)); },
-                     .inputs = {row.input},
-                     .shapes = kShapes,
-                     .value_shapes = kLargeShapes,
-                     .reference = elementwise([value = row.value](const std::vector<double>& x) {
-                       return static_cast<double>(value(x[0]));
-                     }),
-                     .tolerance = {.ulps = row.ulps},
-                     .dtypes = row.dtypes,
-                     .result = row.result});
+  for (const UnaryRow& row : rows) {
+    Case made = unary_case(row.name, {row.name}, row.run, row.value, {.ulps = row.ulps}, row.input);
+    made.dtypes = row.dtypes;
+    made.result = row.result;
+    made.differentiable = op_named(row.name).grad != nullptr;
+    cases.push_back(std::move(made));
   }
+  return cases;
+}
+
+std::vector<Case> unary_cases() {
+  std::vector<Case> cases = cases_of(unary_rows());
   // Every pair of dtypes is in cast_test.cpp; here, that cast is an op like any other.
   cases.push_back({.name = "cast_to_float32",
                    .ops = {"cast"},

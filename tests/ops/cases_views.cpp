@@ -1,9 +1,11 @@
 // Other looks at the same values, and joining.
+#include <algorithm>
 #include <array>
 
 #include "case.h"
 #include "ops/apply.h"
 #include "ops/attrs.h"
+#include "reference_indexing.h"
 
 namespace tenure::testing {
 namespace {
@@ -206,6 +208,125 @@ std::vector<ViewRow> rows() {
        internal_call("copy", ops::ShapeAttrs{}),
        {{2, 3, 4}, {}, {0, 2}, {67}, {3, 5, 2, 2}},
        unchanged},
+      {"slice_backwards",
+       "slice",
+       OP_CALL(slice(OP_IN(0), {-1, 3}, {-1, 2}, {-1, -2})),
+       {{3, 4}, {1, 5}},
+       [](const Array& x) { return sliced(x, {x.shape[0] - 1, 3}, {x.shape[0], 2}, {-1, -2}); }},
+      {"unslice_backwards",
+       "unslice",
+       internal_call("unslice", ops::UnsliceAttrs{{5, 7}, {4, 6}, {-2, -3}}),
+       {{2, 3}, {1, 1}, {0, 2}},
+       [](const Array& x) { return unsliced(x, {5, 7}, {4, 6}, {-2, -3}); }},
+      {"strided_slice",
+       "slice",
+       OP_CALL(strided_slice(OP_IN(0), {1, -1}, {9, 0}, {2, -1})),
+       {{4, 3, 2}, {2, 4}},
+       [](const Array& x) {
+         std::vector<Index> places{{}, {}};
+         for (std::int64_t i = 1; i < x.shape[0]; i += 2) places[0].push_back(i);
+         for (std::int64_t i = x.shape[1] - 1; i > 0; --i) places[1].push_back(i);
+         if (x.shape.rank() > 2) places.push_back({0, 1});
+         return picked(x, places);
+       },
+       "strided_slice"},
+      {"strided_slice_with_masks",
+       "slice",
+       OP_CALL(strided_slice(OP_IN(0), {5, 0, 7, 1, 1}, {5, 0, 7, 2, 9}, {-1, 1, 1, 1, 1},
+                             {.begin_mask = 0b00001,
+                              .end_mask = 0b00001,
+                              .ellipsis_mask = 0b00010,
+                              .new_axis_mask = 0b00100,
+                              .shrink_axis_mask = 0b01000})),
+       {{2, 3, 2, 4}, {3, 2, 2}},
+       [](const Array& x) {
+         std::vector<Index> places;
+         for (const std::int64_t dim : x.shape) {
+           places.emplace_back();
+           for (std::int64_t i = 0; i < dim; ++i) places.back().push_back(i);
+         }
+         std::reverse(places[0].begin(), places[0].end());
+         places[places.size() - 2] = {1};
+         places.back().erase(places.back().begin());
+         Array cut = picked(x, places);
+         cut.shape[-2] = 1;  // the axis that is gone has made place for the new one
+         return cut;
+       },
+       "strided_slice"},
+      {"reverse",
+       "slice",
+       OP_CALL(reverse(OP_IN(0))),
+       {{2, 3}, {}, {0}, {5}},
+       [](const Array& x) {
+         Axes axes;
+         for (int i = 0; i < x.shape.rank(); ++i) axes.push_back(i);
+         return reversed(x, axes);
+       },
+       "reverse"},
+      {"reverse_axes",
+       "slice",
+       OP_CALL(reverse(OP_IN(0), {-1})),
+       {{2, 3}, {0, 2}, {2, 0}, {4}},
+       [](const Array& x) { return reversed(x, {-1}); },
+       "reverse"},
+      {"split",
+       "slice",
+       OP_CALL(split(OP_IN(0), 3, -1)[1]),
+       {{2, 6}, {3}, {0, 3}},
+       [](const Array& x) {
+         Shape begin = Shape::filled(x.shape.rank(), 0), size = x.shape;
+         begin[-1] = size[-1] = size[-1] / 3;
+         return sliced(x, begin, size, Shape::filled(size.rank(), 1));
+       },
+       "split"},
+      {"split_sizes",
+       "slice",
+       OP_CALL(split(OP_IN(0), {1, -1, 2})[1]),
+       {{5, 2}, {3}, {4}},
+       [](const Array& x) {
+         Shape begin = Shape::filled(x.shape.rank(), 0), size = x.shape;
+         begin[0] = 1;
+         size[0] -= 3;
+         return sliced(x, begin, size, Shape::filled(size.rank(), 1));
+       },
+       "split"},
+      {"unstack",
+       "slice",
+       OP_CALL(unstack(OP_IN(0), 1)[1]),
+       {{2, 3}, {0, 2}, {2, 2, 3}},
+       [](const Array& x) {
+         Shape begin = Shape::filled(x.shape.rank(), 0), size = x.shape, kept;
+         begin[1] = size[1] = 1;
+         for (int i = 0; i < size.rank(); ++i) {
+           if (i != 1) kept.push_back(size[i]);
+         }
+         return reshaped(sliced(x, begin, size, Shape::filled(size.rank(), 1)), kept);
+       },
+       "unstack"},
+      {"tile",
+       "broadcast_to",
+       OP_CALL(tile(OP_IN(0), {2, 3})),
+       {{2, 3}, {1, 1}, {0, 2}},
+       [](const Array& x) { return tiled(x, {2, 3}); },
+       "tile"},
+      {"meshgrid_of_one",
+       "broadcast_to",
+       OP_CALL(meshgrid({OP_IN(0)})[0]),
+       {{3}, {}, {0}},
+       flatten,
+       "meshgrid"},
+      {"roll_flat",
+       "concat",
+       OP_CALL(roll(OP_IN(0), -2)),
+       {{2, 3}, {5}, {}, {0}},
+       [](const Array& x) { return reshaped(rolled(flatten(x), {-2}, {0}), x.shape); },
+       "roll"},
+      {"roll",
+       "concat",
+       OP_CALL(roll(OP_IN(0), {1, -4, 2}, {0, 1, 0})),
+       {{2, 3}, {4, 5}, {0, 2}},
+       [](const Array& x) { return rolled(x, {3, -4}, {0, 1}); },
+       "roll"},
       {"stop_gradient",
        "stop_gradient",
        OP_CALL(stop_gradient(OP_IN(0))),
@@ -262,6 +383,37 @@ std::vector<Case> view_cases() {
   cases.push_back(
       concat_case("concat_middle", 1, 2, {{{2, 3, 4}, {2, 1, 4}}, {{1, 1, 1}, {1, 2, 1}}}));
   cases.push_back(concat_case("concat_of_one", 0, 1, {{{2, 3}}, {{0}}}));
+  for (const int axis : {0, -1}) {
+    cases.push_back(
+        {.name = axis < 0 ? "stack_last" : "stack",
+         .ops = {"concat", "reshape"},
+         .run = [axis](Tensors in, DType) { return stack(std::move(in), axis); },
+         .inputs = {{}, {}, {}},
+         .shapes = {{{2, 3}, {2, 3}, {2, 3}}, {{}, {}, {}}, {{0}, {0}, {0}}},
+         .reference =
+             [axis](const Arrays& in) { return stacked(in, axis < 0 ? in[0].shape.rank() : axis); },
+         .dtypes = kAnything,
+         .error_name = "stack"});
+  }
+  for (const GridIndexing indexing : {GridIndexing::xy, GridIndexing::ij}) {
+    const bool xy = indexing == GridIndexing::xy;
+    cases.push_back(
+        {.name = xy ? "meshgrid_xy" : "meshgrid_ij",
+         .ops = {"broadcast_to", "reshape"},
+         .run = [indexing](Tensors in, DType) { return meshgrid(std::move(in), indexing)[1]; },
+         .inputs = {{}, {}},
+         .shapes = {{{2}, {3}}, {{}, {4}}},
+         .reference =
+             [xy](const Arrays& in) {
+               const auto a = static_cast<std::int64_t>(in[0].data.size());
+               const auto b = static_cast<std::int64_t>(in[1].data.size());
+               return filled(xy ? Shape{b, a} : Shape{a, b}, [&](const Index& index) {
+                 return in[1].data[static_cast<std::size_t>(index[xy ? 0 : 1])];
+               });
+             },
+         .dtypes = kAnything,
+         .error_name = "meshgrid"});
+  }
   cases.push_back(
       {.name = "custom_gradient",
        .ops = {"custom_gradient"},

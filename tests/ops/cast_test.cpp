@@ -130,7 +130,7 @@ std::vector<Exact> interesting_values(DType from) {
 
 template <class T>
 T element_of(Exact value) {
-  if constexpr (is_half_v<T>) {
+  if constexpr (is_half_v<T> || std::is_same_v<T, std::complex<float>>) {
     return T(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
@@ -139,7 +139,9 @@ T element_of(Exact value) {
 
 template <class T>
 Exact exact_of(T element) {
-  if constexpr (is_half_v<T>) {
+  if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return element.real();
+  } else if constexpr (is_half_v<T>) {
     return static_cast<float>(element);
   } else {
     return static_cast<Exact>(element);

@@ -33,6 +33,19 @@ bool has_kernel(const OpDef& op) {
   return false;
 }
 
+// Whether a row shows the op to compute element by element in the dtype it is given: then an input
+// that is no longer needed can lend its bytes.
+bool could_overwrite(const OpDef& op, const std::vector<Case>& rows) {
+  if (op.accepts != ops::Accepts::elementwise || op.view != nullptr || op.inputs == 0) return false;
+  return std::any_of(rows.begin(), rows.end(), [&](const Case& row) {
+    return row.ops.size() == 1 && row.ops.front() == op.name &&
+           std::all_of(kFloats.begin(), kFloats.end(), [&](DType dtype) {
+             return std::find(row.dtypes.begin(), row.dtypes.end(), dtype) != row.dtypes.end() &&
+                    row.result(dtype) == dtype;
+           });
+  });
+}
+
 Problems problems_of(const OpDef& op, const std::vector<Case>& rows) {
   Problems problems;
   const std::string name = op.name;
@@ -50,6 +63,9 @@ Problems problems_of(const OpDef& op, const std::vector<Case>& rows) {
   }
   if (op.grad != nullptr && !has_differentiable_row(op, rows)) {
     problems.push_back(name + " has a gradient that no row checks");
+  }
+  if (op.may_overwrite.bits == 0 && could_overwrite(op, rows)) {
+    problems.push_back(name + " could overwrite an input and does not say so");
   }
   return problems;
 }
@@ -133,6 +149,16 @@ TEST(Completeness, the_check_reports_a_gradient_too_many) {
   op.same_value = true;
   EXPECT_EQ(problems_of(op, {row_of("planted")}),
             Problems{"planted is the same value, so its gradient would count twice"});
+}
+
+TEST(Completeness, the_check_reports_an_elementwise_op_that_overwrites_nothing) {
+  OpDef op = sound_op();
+  op.may_overwrite = {};
+  EXPECT_EQ(problems_of(op, {row_of("planted")}),
+            Problems{"planted could overwrite an input and does not say so"});
+  Case comparison = row_of("planted");
+  comparison.result = bool_dtype;
+  EXPECT_EQ(problems_of(op, {comparison}), Problems{});
 }
 
 TEST(Completeness, the_check_reports_names_and_indices_out_of_order) {

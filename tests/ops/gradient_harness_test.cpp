@@ -50,9 +50,9 @@ Tensor draw_output_gradient(const Case& row, const Tensors& x, DType dtype, Rand
 
 // The derivative of value(t) at 0 is `expected`.
 template <class F>
-void expect_derivative(double expected, double magnitude, double step, F&& value) {
-  const double measured = (value(step) - value(-step)) / (2 * step);
-  EXPECT_NEAR(expected, measured, 1e-6 * (1 + magnitude));
+void expect_derivative(double expected, double magnitude, const Case& row, F&& value) {
+  const double measured = (value(row.step) - value(-row.step)) / (2 * row.step);
+  EXPECT_NEAR(expected, measured, row.gradient_error * (1 + magnitude));
 }
 
 TEST_P(DifferentiableOp, traced_gradient_has_the_same_bits) {
@@ -88,7 +88,7 @@ TEST_P(DifferentiableOp, gradient_matches_finite_differences) {
       const Array slope = to_array(g[next++]);
       if (slope.data.empty()) continue;
       const Array direction = draw_normal(shapes[i], random);
-      expect_derivative(dot(slope, direction), dot_of_magnitudes(slope, direction), row.step,
+      expect_derivative(dot(slope, direction), dot_of_magnitudes(slope, direction), row,
                         [&](double step) {
                           Tensors x = given.tensors;
                           x[i] = to_tensor(moved(given.values[i], direction, step), dtype);
@@ -134,7 +134,7 @@ TEST_P(DifferentiableOp, second_gradient_matches_finite_differences_of_the_first
       const Array slope = to_array(g[next++]);
       const Array direction = draw_normal(at[i].shape(), random);
       expect_derivative(
-          dot(slope, direction), dot_of_magnitudes(slope, direction), row.step, [&](double step) {
+          dot(slope, direction), dot_of_magnitudes(slope, direction), row, [&](double step) {
             Tensors moved_to = at;
             moved_to[i] = to_tensor(moved(to_array(at[i]), direction, step), at[i].dtype());
             return weighed_gradients(row, moved_to, weights, dtype).item<double>();

@@ -1,5 +1,5 @@
-// The index of the largest element along an axis: the first of equals. Comparing as TensorFlow.js
-// does, a NaN is never larger, so it is chosen only if it comes first.
+// The index of the largest or smallest element along an axis: the first of equals. Comparing as
+// TensorFlow.js does, a NaN is never better, so it is chosen only if it comes first.
 #include <algorithm>
 #include <cstdint>
 
@@ -10,14 +10,28 @@
 namespace tenure::cpu {
 namespace {
 
-constexpr std::int64_t kTile = 256;  // columns whose largest values are kept on the stack
+constexpr std::int64_t kTile = 256;  // columns whose best values are kept on the stack
 
-template <class T>
-std::int32_t largest_of_run(const T* src, std::int64_t count) {
+struct Largest {
+  template <class T>
+  static bool better(T a, T b) {
+    return a > b;
+  }
+};
+
+struct Smallest {
+  template <class T>
+  static bool better(T a, T b) {
+    return a < b;
+  }
+};
+
+template <class Wanted, class T>
+std::int32_t best_of_run(const T* src, std::int64_t count) {
   T best = src[0];
   std::int64_t index = 0;
   for (std::int64_t i = 1; i < count; ++i) {
-    if (src[i] > best) {
+    if (Wanted::better(src[i], best)) {
       best = src[i];
       index = i;
     }
@@ -25,9 +39,9 @@ std::int32_t largest_of_run(const T* src, std::int64_t count) {
   return static_cast<std::int32_t>(index);
 }
 
-template <class T>
-void largest_of_columns(const T* src, std::int64_t count, std::int64_t stride, std::int64_t columns,
-                        std::int32_t* dst) {
+template <class Wanted, class T>
+void best_of_columns(const T* src, std::int64_t count, std::int64_t stride, std::int64_t columns,
+                     std::int32_t* dst) {
   T best[kTile];
   std::copy_n(src, columns, best);
   std::fill_n(dst, columns, 0);
@@ -36,15 +50,15 @@ void largest_of_columns(const T* src, std::int64_t count, std::int64_t stride, s
     const auto index = static_cast<std::int32_t>(i);
 #pragma omp simd
     for (std::int64_t j = 0; j < columns; ++j) {
-      const bool larger = row[j] > best[j];
-      best[j] = larger ? row[j] : best[j];
-      dst[j] = larger ? index : dst[j];
+      const bool better = Wanted::better(row[j], best[j]);
+      best[j] = better ? row[j] : best[j];
+      dst[j] = better ? index : dst[j];
     }
   }
 }
 
-template <class T>
-void arg_max(const ops::KernelArgs& args) noexcept {
+template <class Wanted, class T>
+void arg_reduce(const ops::KernelArgs& args) noexcept {
   const int axis = args.attrs.as<ops::AxisAttrs>().axis;
   const Shape& shape = *args.in[0].shape;
   const std::int64_t count = shape[axis];
@@ -61,11 +75,11 @@ void arg_max(const ops::KernelArgs& args) noexcept {
   parallel_for(outer * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       if (inner == 1) {
-        dst[t] = largest_of_run(src + t * count, count);
+        dst[t] = best_of_run<Wanted>(src + t * count, count);
       } else {
         const std::int64_t column = t % tiles * kTile;
-        largest_of_columns(src + t / tiles * count * inner + column, count, inner,
-                           std::min(kTile, inner - column), dst + t / tiles * inner + column);
+        best_of_columns<Wanted>(src + t / tiles * count * inner + column, count, inner,
+                                std::min(kTile, inner - column), dst + t / tiles * inner + column);
       }
     }
   });
@@ -75,12 +89,18 @@ void arg_max(const ops::KernelArgs& args) noexcept {
 
 std::span<const ops::KernelRow> arg_reduce_kernels() {
   static constexpr ops::KernelRow rows[] = {
-      {"arg_max", DType::float32, arg_max<float>},
-      {"arg_max", DType::float64, arg_max<double>},
-      {"arg_max", DType::int32, arg_max<std::int32_t>},
-      {"arg_max", DType::int64, arg_max<std::int64_t>},
-      {"arg_max", DType::uint8, arg_max<std::uint8_t>},
-      {"arg_max", DType::int8, arg_max<std::int8_t>},
+      {"arg_max", DType::float32, arg_reduce<Largest, float>},
+      {"arg_max", DType::float64, arg_reduce<Largest, double>},
+      {"arg_max", DType::int32, arg_reduce<Largest, std::int32_t>},
+      {"arg_max", DType::int64, arg_reduce<Largest, std::int64_t>},
+      {"arg_max", DType::uint8, arg_reduce<Largest, std::uint8_t>},
+      {"arg_max", DType::int8, arg_reduce<Largest, std::int8_t>},
+      {"arg_min", DType::float32, arg_reduce<Smallest, float>},
+      {"arg_min", DType::float64, arg_reduce<Smallest, double>},
+      {"arg_min", DType::int32, arg_reduce<Smallest, std::int32_t>},
+      {"arg_min", DType::int64, arg_reduce<Smallest, std::int64_t>},
+      {"arg_min", DType::uint8, arg_reduce<Smallest, std::uint8_t>},
+      {"arg_min", DType::int8, arg_reduce<Smallest, std::int8_t>},
   };
   return rows;
 }

@@ -1,8 +1,10 @@
 // Arithmetic of two values. float32 and float64 go through Highway, the integers through plain
 // loops that the compiler vectorises for each target.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -14,36 +16,13 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/binary.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h
-#include "backend/cpu/lanes-inl.h"
-#include "backend/cpu/pairs-inl.h"
+#include "backend/cpu/loops-inl.h"
+#include "backend/cpu/wide_math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
-
-template <class Op, class T>
-struct FloatLoop {
-  using Dst = T;
-  template <std::size_t>
-  using Src = T;
-  static constexpr int kInputs = 2;
-  static constexpr std::int64_t kGrain = kSerialElements;
-  static void run(const Run& run) noexcept {
-    using D = hn::ScalableTag<T>;
-    const D d;
-    const auto count = static_cast<std::size_t>(run.count);
-    const T *a = run.input<T>(0), *b = run.input<T>(1);
-    T* dst = run.output<T>();
-    if (run.stepped == 3) {
-      map_lanes<Op>(d, dst, count, Stepped<D>{a}, Stepped<D>{b});
-    } else if (run.stepped == 1) {
-      map_lanes<Op>(d, dst, count, Stepped<D>{a}, Constant<D>{hn::Set(d, *b)});
-    } else {
-      map_lanes<Op>(d, dst, count, Constant<D>{hn::Set(d, *a)}, Stepped<D>{b});
-    }
-  }
-};
 
 // Integers wrap: the arithmetic is that of unsigned numbers at least as wide as unsigned int.
 template <class T>
@@ -102,6 +81,23 @@ struct Div {
   }
 };
 
+struct FloorOfQuotient {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    return hn::Floor(hn::Div(a, b));
+  }
+};
+
+// Floats divide in double, where no quotient of theirs rounds up to a whole number.
+struct FloorDiv : Div {
+  template <class D, class V>
+  static HWY_INLINE V apply(D d, V a, V b) {
+    using Wide = std::conditional_t<sizeof(hn::TFromD<D>) == sizeof(float),
+                                    InDouble<FloorOfQuotient>, FloorOfQuotient>;
+    return Wide::apply(d, a, b);
+  }
+};
+
 // NaN if either is, and 0 is more than -0.
 struct Maximum {
   template <class D, class V>
@@ -130,11 +126,53 @@ struct Minimum {
   }
 };
 
+struct SquaredDifference {
+  template <class D, class V>
+  static HWY_INLINE V apply(D, V a, V b) {
+    const V difference = hn::Sub(a, b);
+    return hn::Mul(difference, difference);
+  }
+  template <class T>
+  static HWY_INLINE T of(T a, T b) {
+    const T difference = Sub::of(a, b);
+    return Mul::of(difference, difference);
+  }
+};
+
+template <class Op, class T>
+using FloatOrInteger =
+    std::conditional_t<std::is_floating_point_v<T>, FloatPairLoop<Op, T>, PairLoop<Op, T, T>>;
+
+// Adds the inputs one after the other, a block that stays in the cache at a time. The result's
+// memory may be the first input's.
+template <class T>
+struct AddN {
+  static constexpr std::int64_t kBlock = 2048;
+  static void add(T* dst, const T* src, std::int64_t count) {
+    FloatOrInteger<Add, T>::run(
+        {{reinterpret_cast<const std::byte*>(dst), reinterpret_cast<const std::byte*>(src)},
+         reinterpret_cast<std::byte*>(dst),
+         count,
+         3});
+  }
+  static void run(const ops::KernelArgs& args) noexcept {
+    T* dst = args.out[0].as<T>();
+    parallel_for(args.out[0].numel(), kSerialElements / 2, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; i += kBlock) {
+        const std::int64_t count = std::min(kBlock, to - i);
+        const T* first = args.in[0].as<T>();
+        if (first != dst) {
+          std::memcpy(dst + i, first + i, static_cast<std::size_t>(count) * sizeof(T));
+        }
+        for (const ops::KernelView& in : args.in.subspan(1)) add(dst + i, in.as<T>() + i, count);
+      }
+    });
+  }
+};
+
 template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op) {
-  using Loop =
-      std::conditional_t<std::is_floating_point_v<T>, FloatLoop<Op, T>, PairLoop<Op, T, T>>;
-  return {op, dtype_of<T>, &elementwise_kernel<Loop>};
+  return {op, dtype_of<T>, &elementwise_kernel<FloatOrInteger<Op, T>>};
 }
 
 // An op's rows for every dtype that numbers have.
@@ -144,8 +182,26 @@ constexpr std::array<ops::KernelRow, 6> rows(std::string_view op) {
           row<Op, std::int64_t>(op), row<Op, std::uint8_t>(op), row<Op, std::int8_t>(op)};
 }
 
-constexpr std::array kRows = {rows<Add>("add"), rows<Sub>("sub"),         rows<Mul>("mul"),
-                              rows<Div>("div"), rows<Maximum>("maximum"), rows<Minimum>("minimum")};
+constexpr std::array<ops::KernelRow, 6> add_n_rows() {
+  return {{{"add_n", DType::float32, &AddN<float>::run},
+           {"add_n", DType::float64, &AddN<double>::run},
+           {"add_n", DType::int32, &AddN<std::int32_t>::run},
+           {"add_n", DType::int64, &AddN<std::int64_t>::run},
+           {"add_n", DType::uint8, &AddN<std::uint8_t>::run},
+           {"add_n", DType::int8, &AddN<std::int8_t>::run}}};
+}
+
+constexpr std::array kRows = {
+    rows<Add>("add"),
+    rows<Sub>("sub"),
+    rows<Mul>("mul"),
+    rows<Div>("div"),
+    rows<FloorDiv>("floor_div"),
+    rows<Maximum>("maximum"),
+    rows<Minimum>("minimum"),
+    rows<SquaredDifference>("squared_difference"),
+    add_n_rows(),
+};
 
 std::span<const ops::KernelRow> binary_rows() { return {kRows.front().data(), 6 * kRows.size()}; }
 

@@ -59,6 +59,8 @@ void cast(const ops::KernelArgs& args) noexcept {
       return elementwise_kernel<CastLoop<Float16, From>>(args);
     case DType::bfloat16:
       return elementwise_kernel<CastLoop<BFloat16, From>>(args);
+    case DType::complex64:
+      return elementwise_kernel<CastLoop<std::complex<float>, From>>(args);
   }
 }
 

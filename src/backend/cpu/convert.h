@@ -5,8 +5,10 @@
 //   between integers  modulo 2^bits
 //   to bool           whether it is not 0; NaN is true
 //   to a float        to nearest, ties to even, rounded once
+//   to complex64      as to float32, with no imaginary part
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -57,6 +59,8 @@ template <class To, class From>
 [[gnu::always_inline]] inline To convert(From x) {
   if constexpr (std::same_as<To, From>) {
     return x;
+  } else if constexpr (std::same_as<To, std::complex<float>>) {
+    return To(convert<float>(x), 0);
   } else if constexpr (Half<From>) {
     return convert<To>(std::same_as<From, Float16> ? float16_value(x.bits)
                                                    : bfloat16_value(x.bits));

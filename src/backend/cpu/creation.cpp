@@ -1,4 +1,5 @@
 // Tensors made from attributes alone.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -74,6 +75,22 @@ void eye(const ops::KernelArgs& args) noexcept {
   });
 }
 
+// Sizes are compared from the back; where one shape is shorter, it has a 1.
+template <class T>
+void broadcast_args(const ops::KernelArgs& args) noexcept {
+  const std::int64_t a = args.in[0].numel(), b = args.in[1].numel(), longer = std::max(a, b);
+  T* dst = args.out[0].as<T>();
+  for (std::int64_t back = 1; back <= longer; ++back) {
+    const T one = back <= a ? args.in[0].as<T>()[a - back] : T{1};
+    const T other = back <= b ? args.in[1].as<T>()[b - back] : T{1};
+    if (one < 0 || other < 0) return args.complain("a size is negative: {0}", std::min(one, other));
+    if (one != other && one != 1 && other != 1) {
+      return args.complain("sizes {0} and {1} do not broadcast", one, other);
+    }
+    dst[longer - back] = one == 1 ? other : one;
+  }
+}
+
 #define TENURE_CREATION(T)                                              \
   {"fill", dtype_of<T>, &fill<T>}, {"arange", dtype_of<T>, &arange<T>}, \
       {"linspace", dtype_of<T>, &linspace<T>}, {                        \
@@ -81,9 +98,19 @@ void eye(const ops::KernelArgs& args) noexcept {
   }
 
 constexpr ops::KernelRow kRows[] = {
-    TENURE_CREATION(float),        TENURE_CREATION(double),       TENURE_CREATION(std::int32_t),
-    TENURE_CREATION(std::int64_t), TENURE_CREATION(std::uint8_t), TENURE_CREATION(std::int8_t),
-    TENURE_CREATION(bool),         TENURE_CREATION(Float16),      TENURE_CREATION(BFloat16),
+    TENURE_CREATION(float),
+    TENURE_CREATION(double),
+    TENURE_CREATION(std::int32_t),
+    TENURE_CREATION(std::int64_t),
+    TENURE_CREATION(std::uint8_t),
+    TENURE_CREATION(std::int8_t),
+    TENURE_CREATION(bool),
+    TENURE_CREATION(Float16),
+    TENURE_CREATION(BFloat16),
+    {"fill", DType::complex64, &fill<std::complex<float>>},
+    {"eye", DType::complex64, &eye<std::complex<float>>},
+    {"broadcast_args", DType::int32, &broadcast_args<std::int32_t>},
+    {"broadcast_args", DType::int64, &broadcast_args<std::int64_t>},
 };
 
 #undef TENURE_CREATION

@@ -154,9 +154,11 @@ Cut cut(const Stack<T>& stack, std::int64_t slots) {
   for (std::int64_t columns = std::min(slots, units); columns >= 1; --columns) {
     if (slots % columns != 0) continue;
     const std::int64_t rows = std::min(p.m, slots / columns);
-    // Packing a column of B costs about as much as multiplying it by five rows.
-    const std::int64_t packing = p.read_b == ReadB::packed ? 5 : 0;
-    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) + packing);
+    // Packing a column of B costs about as much as multiplying it by five rows. Rows of A that
+    // several ranges of columns read are fetched anew by each, which shows where k is short.
+    const std::int64_t packing = p.read_b == ReadB::packed ? 5 * p.k : 0;
+    const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
+    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + packing);
     if (least == 0 || cost < least) {
       least = cost;
       best = {rows, columns, slots};

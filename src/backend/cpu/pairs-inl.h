@@ -15,13 +15,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 
+// How many elements of an Op are worth a thread.
+template <class Op>
+constexpr std::int64_t grain_of() {
+  if constexpr (requires { Op::kGrain; }) return Op::kGrain;
+  return kSerialElements;
+}
+
 template <class Op, class To, class From>
 struct PairLoop {
   using Dst = To;
   template <std::size_t>
   using Src = From;
   static constexpr int kInputs = 2;
-  static constexpr std::int64_t kGrain = kSerialElements;
+  static constexpr std::int64_t kGrain = grain_of<Op>();
   static void run(const Run& run) noexcept {
     const From *a = run.input<From>(0), *b = run.input<From>(1);
     To* dst = run.output<To>();

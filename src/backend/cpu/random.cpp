@@ -6,11 +6,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/cpu/elementwise.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/philox.h"
 #include "backend/cpu/random_lanes.h"
 #include "ops/attrs.h"
+#include "ops/norm_attrs.h"
 
 namespace tenure::cpu {
 namespace {
@@ -129,17 +131,54 @@ void truncated_normal(const ops::KernelArgs& args) noexcept {
   });
 }
 
+// 1 for each word up to `last`, else 0, times `one`. Without branches, so that it vectorises.
+template <class T>
+void compare_words(const Words& words, std::uint32_t last, std::int32_t one, T* dst) {
+  const auto value = [=](std::uint32_t word) {
+    return static_cast<T>(static_cast<std::int32_t>(word <= last) & one);
+  };
+  TENURE_VECTORISE
+  for (std::int64_t i = 0; i < kBatch; ++i) {
+    dst[4 * i] = value(words.word[0][i]);
+    dst[4 * i + 1] = value(words.word[1][i]);
+    dst[4 * i + 2] = value(words.word[2][i]);
+    dst[4 * i + 3] = value(words.word[3][i]);
+  }
+}
+
 template <class T>
 void bernoulli(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::RandomAttrs>();
   const auto ones = static_cast<std::uint64_t>(std::clamp(attrs.a.to_double(), 0.0, 1.0) * 0x1p32);
+  const auto last = static_cast<std::uint32_t>(ones - 1);
   for_batches<T, 4>(args, [&](T* dst, std::uint64_t counter, std::int64_t count) {
     Words words;
     draw_words(attrs.seed, counter, 0, words);
-    for (std::int64_t block = 0; 4 * block < count; ++block) {
-      const std::int64_t some = std::min<std::int64_t>(4, count - 4 * block);
-      for (std::int64_t w = 0; w < some; ++w) {
-        dst[4 * block + w] = static_cast<T>(words.word[w][block] < ones);
+    T all[4 * kBatch];
+    compare_words(words, last, ones == 0 ? 0 : 1, all);
+    std::copy_n(all, count, dst);
+  });
+}
+
+// Four elements a block, each kept where its word is not among the lowest `rate` of all.
+template <class T>
+void dropout(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::DropoutAttrs>();
+  const auto dropped = static_cast<std::uint64_t>(attrs.rate * 0x1p32);
+  const auto factor = static_cast<T>(1 / (1 - attrs.rate));
+  const T* src = args.in[0].as<T>();
+  T* dst = args.out[0].as<T>();
+  const std::int64_t count = args.out[0].numel();
+  const std::int64_t batches = (count + 4 * kBatch - 1) / (4 * kBatch);
+  parallel_for(batches, 8 * 1024 / (4 * kBatch), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      Words words;
+      draw_words(attrs.seed, attrs.offset + static_cast<std::uint64_t>(b * kBatch), 0, words);
+      const std::int64_t first = b * 4 * kBatch;
+      const std::int64_t some = std::min<std::int64_t>(4 * kBatch, count - first);
+      for (std::int64_t i = 0; i < some; ++i) {
+        const bool kept = words.word[i % 4][i / 4] >= dropped;
+        dst[first + i] = kept ? src[first + i] * factor : T{0};
       }
     }
   });
@@ -181,6 +220,8 @@ std::span<const ops::KernelRow> random_kernels() {
       {"random_randint", DType::uint8, randint<std::uint8_t>},
       {"random_randint", DType::int8, randint<std::int8_t>},
       {"random_randint", DType::float32, randint<float>},
+      {"dropout", DType::float32, dropout<float>},
+      {"dropout", DType::float64, dropout<double>},
   };
   return rows;
 }

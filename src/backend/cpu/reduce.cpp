@@ -1,4 +1,4 @@
-// Sums and maxima over any axes.
+// Sums, products, extremes and logic over any axes.
 //
 // How a reduction is cut into pieces depends on its shape alone, and pieces are put together in
 // order, so the result has the same bits on any number of threads.
@@ -31,10 +31,7 @@ struct FloatSum {
   using Total = double;
   static constexpr Total kIdentity = 0;
   static Total merge(Total a, Total b) { return a + b; }
-  static Total run(const T* src, std::int64_t count) { return sum_run(src, count); }
-  static void rows(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) {
-    sum_rows(src, count, width, dst);
-  }
+  static const ReduceLoop<T, Total>& loop() { return reduce_loops<T>().sum; }
 };
 
 template <class T>
@@ -43,42 +40,94 @@ struct FloatMax {
   using Total = T;
   static constexpr Total kIdentity = -std::numeric_limits<T>::infinity();
   static Total merge(Total a, Total b) { return a < b || std::isnan(b) ? b : a; }
-  static Total run(const T* src, std::int64_t count) { return max_run(src, count); }
-  static void rows(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) {
-    max_rows(src, count, width, dst);
-  }
+  static const ReduceLoop<T, Total>& loop() { return reduce_loops<T>().max; }
 };
 
+template <class T>
+struct FloatMin {
+  using Element = T;
+  using Total = T;
+  static constexpr Total kIdentity = std::numeric_limits<T>::infinity();
+  static Total merge(Total a, Total b) { return b < a || std::isnan(b) ? b : a; }
+  static const ReduceLoop<T, Total>& loop() { return reduce_loops<T>().min; }
+};
+
+// A reduction whose loops the compiler writes.
 template <class Op>
-struct Integers : Op {
+struct Plain : Op {
+  using typename Op::Element;
   using typename Op::Total;
-  using Element = Total;
-  static Total run(const Total* src, std::int64_t count) {
+  static Total run(const Element* src, std::int64_t count) noexcept {
     Total total = Op::kIdentity;
     for (std::int64_t i = 0; i < count; ++i) total = Op::merge(total, src[i]);
     return total;
   }
-  static void rows(const Total* const* src, std::int64_t count, std::int64_t width, Total* dst) {
+  static void rows(const Element* const* src, std::int64_t count, std::int64_t width,
+                   Total* dst) noexcept {
     for (std::int64_t r = 0; r < count; ++r) {
-      const Total* row = src[r];
+      const Element* row = src[r];
 #pragma omp simd
       for (std::int64_t j = 0; j < width; ++j) dst[j] = Op::merge(dst[j], row[j]);
     }
   }
+  static constexpr ReduceLoop<Element, Total> kLoop{run, rows};
+  static const ReduceLoop<Element, Total>& loop() { return kLoop; }
+};
+
+// In double: a product of float32 may be in range while a part of it is not.
+template <class T>
+struct FloatProduct {
+  using Element = T;
+  using Total = double;
+  static constexpr Total kIdentity = 1;
+  static Total merge(Total a, Total b) { return a * b; }
 };
 
 template <class T>
 struct WrappingSum {
-  using Total = std::make_unsigned_t<T>;
+  using Element = std::make_unsigned_t<T>;
+  using Total = Element;
   static constexpr Total kIdentity = 0;
   static Total merge(Total a, Total b) { return a + b; }
 };
 
 template <class T>
+struct WrappingProduct {
+  using Element = std::make_unsigned_t<T>;
+  using Total = Element;
+  static constexpr Total kIdentity = 1;
+  static Total merge(Total a, Total b) { return a * b; }
+};
+
+template <class T>
 struct IntegerMax {
+  using Element = T;
   using Total = T;
   static constexpr Total kIdentity = std::numeric_limits<T>::lowest();
   static Total merge(Total a, Total b) { return std::max(a, b); }
+};
+
+template <class T>
+struct IntegerMin {
+  using Element = T;
+  using Total = T;
+  static constexpr Total kIdentity = std::numeric_limits<T>::max();
+  static Total merge(Total a, Total b) { return std::min(a, b); }
+};
+
+// Of bytes that are 0 or 1.
+struct Any {
+  using Element = std::uint8_t;
+  using Total = std::uint8_t;
+  static constexpr Total kIdentity = 0;
+  static Total merge(Total a, Total b) { return a | b; }
+};
+
+struct All {
+  using Element = std::uint8_t;
+  using Total = std::uint8_t;
+  static constexpr Total kIdentity = 1;
+  static Total merge(Total a, Total b) { return a & b; }
 };
 
 // Into how many pieces the elements of one output, or of one row of outputs, are cut.
@@ -118,7 +167,7 @@ typename R::Total reduce_some(const ReduceLayout& layout, const typename R::Elem
     if (layout.inner < kShortRun) {
       for (std::int64_t i = 0; i < count; ++i) total = R::merge(total, first[i]);
     } else {
-      total = R::merge(total, R::run(first, count));
+      total = R::merge(total, R::loop().run(first, count));
     }
     begin += count;
   }
@@ -177,7 +226,7 @@ void reduce_rows(const ReduceLayout& layout, const typename R::Element* src,
       const Element* pointers[kMaxRows];
       const std::int64_t count = std::min(kMaxRows, last_row - row);
       for (std::int64_t r = 0; r < count; ++r) pointers[r] = first + layout.reduced.offset(row + r);
-      R::rows(pointers, count, columns, total);
+      R::loop().rows(pointers, count, columns, total);
     }
     if (pieces > 1) {
       std::copy_n(total, columns, partial + (output * pieces + piece) * width + column);
@@ -234,14 +283,26 @@ std::span<const ops::KernelRow> reduce_kernels() {
   static constexpr ops::KernelRow rows[] = {
       row<FloatSum<float>>("sum", DType::float32),
       row<FloatSum<double>>("sum", DType::float64),
-      row<Integers<WrappingSum<std::int32_t>>>("sum", DType::int32),
-      row<Integers<WrappingSum<std::int64_t>>>("sum", DType::int64),
+      row<Plain<WrappingSum<std::int32_t>>>("sum", DType::int32),
+      row<Plain<WrappingSum<std::int64_t>>>("sum", DType::int64),
+      row<Plain<FloatProduct<float>>>("prod", DType::float32),
+      row<Plain<FloatProduct<double>>>("prod", DType::float64),
+      row<Plain<WrappingProduct<std::int32_t>>>("prod", DType::int32),
+      row<Plain<WrappingProduct<std::int64_t>>>("prod", DType::int64),
       row<FloatMax<float>>("max", DType::float32),
       row<FloatMax<double>>("max", DType::float64),
-      row<Integers<IntegerMax<std::int32_t>>>("max", DType::int32),
-      row<Integers<IntegerMax<std::int64_t>>>("max", DType::int64),
-      row<Integers<IntegerMax<std::uint8_t>>>("max", DType::uint8),
-      row<Integers<IntegerMax<std::int8_t>>>("max", DType::int8),
+      row<Plain<IntegerMax<std::int32_t>>>("max", DType::int32),
+      row<Plain<IntegerMax<std::int64_t>>>("max", DType::int64),
+      row<Plain<IntegerMax<std::uint8_t>>>("max", DType::uint8),
+      row<Plain<IntegerMax<std::int8_t>>>("max", DType::int8),
+      row<FloatMin<float>>("min", DType::float32),
+      row<FloatMin<double>>("min", DType::float64),
+      row<Plain<IntegerMin<std::int32_t>>>("min", DType::int32),
+      row<Plain<IntegerMin<std::int64_t>>>("min", DType::int64),
+      row<Plain<IntegerMin<std::uint8_t>>>("min", DType::uint8),
+      row<Plain<IntegerMin<std::int8_t>>>("min", DType::int8),
+      row<Plain<Any>>("any", DType::boolean),
+      row<Plain<All>>("all", DType::boolean),
   };
   return rows;
 }

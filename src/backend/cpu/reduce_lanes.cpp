@@ -1,137 +1,17 @@
 #include "backend/cpu/reduce_lanes.h"
 
-#include <limits>
-
 #include "backend/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/reduce_lanes.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h
-#include "backend/cpu/lanes-inl.h"
+#include "backend/cpu/accumulate-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
-
-struct Sum {
-  template <class T>
-  using Total = double;
-  template <class T>
-  static constexpr T kIdentity = 0;
-  template <class V>
-  static HWY_INLINE V combine(V a, V b) {
-    return hn::Add(a, b);
-  }
-};
-
-struct Max {
-  template <class T>
-  using Total = T;
-  template <class T>
-  static constexpr T kIdentity = -std::numeric_limits<T>::infinity();
-  // NaN wins. The instructions' own treatment of NaN differs from target to target.
-  template <class V>
-  static HWY_INLINE V combine(V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(b)), b, a);
-  }
-};
-
-template <class Op, class D>
-HWY_INLINE hn::TFromD<D> reduce_vector([[maybe_unused]] D d, hn::Vec<D> v) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (hn::MaxLanes(d) > 1) {
-    const hn::Half<D> half;
-    return reduce_vector<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-#endif
-  return hn::GetLane(v);
-}
-
-// The first `count` lanes of src; the others are such that they change nothing.
-template <class Op, class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_some(D d, const T* src, std::int64_t count) {
-  const auto lanes = static_cast<std::size_t>(count);
-  const auto loaded = load_first(d, src, lanes);
-  if constexpr (Op::template kIdentity<T> == 0) {
-    return loaded;
-  } else {
-    return hn::IfThenElse(hn::FirstN(d, lanes), loaded, hn::Set(d, Op::template kIdentity<T>));
-  }
-}
-
-// What vectors of T come to: one of T, or two of double, for the lower and the upper half.
-template <class Op, class T, class Total>
-struct Accumulator {
-  using D = hn::ScalableTag<T>;
-  hn::Vec<D> all;
-
-  HWY_INLINE Accumulator() : all(hn::Set(D(), Op::template kIdentity<T>)) {}
-  HWY_INLINE explicit Accumulator(const T* src) : all(hn::LoadU(D(), src)) {}
-  HWY_INLINE void add(hn::Vec<D> v) { all = Op::combine(all, v); }
-  HWY_INLINE void store(T* dst) const { hn::StoreU(all, D(), dst); }
-  HWY_INLINE T total() const { return reduce_vector<Op>(D(), all); }
-};
-
-template <class Op>
-struct Accumulator<Op, float, double> {
-  using D = hn::ScalableTag<float>;
-#if HWY_TARGET == HWY_SCALAR
-  using Wide = hn::ScalableTag<double>;
-  hn::Vec<Wide> all;
-
-  HWY_INLINE Accumulator() : all(hn::Zero(Wide())) {}
-  HWY_INLINE explicit Accumulator(const double* src) : all(hn::LoadU(Wide(), src)) {}
-  HWY_INLINE void add(hn::Vec<D> v) { all = hn::Add(all, hn::PromoteTo(Wide(), v)); }
-  HWY_INLINE void store(double* dst) const { hn::StoreU(all, Wide(), dst); }
-  HWY_INLINE double total() const { return hn::GetLane(all); }
-#else
-  using Half = hn::Half<D>;
-  using Wide = hn::RepartitionToWide<D>;
-  hn::Vec<Wide> lower;
-  hn::Vec<Wide> upper;
-
-  HWY_INLINE Accumulator() : lower(hn::Zero(Wide())), upper(hn::Zero(Wide())) {}
-  HWY_INLINE explicit Accumulator(const double* src)
-      : lower(hn::LoadU(Wide(), src)), upper(hn::LoadU(Wide(), src + hn::Lanes(Wide()))) {}
-  HWY_INLINE void add(hn::Vec<D> v) {
-    lower = hn::Add(lower, hn::PromoteTo(Wide(), hn::LowerHalf(Half(), v)));
-    upper = hn::Add(upper, hn::PromoteTo(Wide(), hn::UpperHalf(Half(), v)));
-  }
-  HWY_INLINE void store(double* dst) const {
-    hn::StoreU(lower, Wide(), dst);
-    hn::StoreU(upper, Wide(), dst + hn::Lanes(Wide()));
-  }
-  HWY_INLINE double total() const { return reduce_vector<Op>(Wide(), hn::Add(lower, upper)); }
-#endif
-};
-
-template <class Op, class T>
-using AccumulatorOf = Accumulator<Op, T, typename Op::template Total<T>>;
-
-// Of load(0) ... load(7), pairwise.
-template <class Op, class Load>
-HWY_INLINE auto combine_eight(Load load) {
-  const auto a = Op::combine(Op::combine(load(0), load(1)), Op::combine(load(2), load(3)));
-  const auto b = Op::combine(Op::combine(load(4), load(5)), Op::combine(load(6), load(7)));
-  return Op::combine(a, b);
-}
-
-template <class Op, class T>
-HWY_INLINE typename Op::template Total<T> reduce_run(const T* HWY_RESTRICT src,
-                                                     std::int64_t count) {
-  const hn::ScalableTag<T> d;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  AccumulatorOf<Op, T> sum;
-  std::int64_t i = 0;
-  for (; i + 8 * lanes <= count; i += 8 * lanes) {
-    sum.add(combine_eight<Op>([&](int v) HWY_ATTR { return hn::LoadU(d, src + i + v * lanes); }));
-  }
-  for (; i + lanes <= count; i += lanes) sum.add(hn::LoadU(d, src + i));
-  if (i < count) sum.add(load_some<Op>(d, src + i, count - i));
-  return sum.total();
-}
 
 template <class Op, class T>
 HWY_INLINE void reduce_rows(const T* const* rows, std::int64_t count, std::int64_t width,
@@ -165,23 +45,22 @@ HWY_INLINE void reduce_rows(const T* const* rows, std::int64_t count, std::int64
   }
 }
 
-double sum_run_f32(const float* src, std::int64_t count) { return reduce_run<Sum>(src, count); }
-double sum_run_f64(const double* src, std::int64_t count) { return reduce_run<Sum>(src, count); }
-float max_run_f32(const float* src, std::int64_t count) { return reduce_run<Max>(src, count); }
-double max_run_f64(const double* src, std::int64_t count) { return reduce_run<Max>(src, count); }
+template <class Op, class T>
+struct Loops {
+  using Total = typename Op::template Total<T>;
+  static Total run(const T* src, std::int64_t count) noexcept { return reduce_run<Op>(src, count); }
+  static void rows(const T* const* src, std::int64_t count, std::int64_t width,
+                   Total* dst) noexcept {
+    reduce_rows<Op>(src, count, width, dst);
+  }
+  static constexpr ReduceLoop<T, Total> kLoop{run, rows};
+};
 
-void sum_rows_f32(const float* const* rows, std::int64_t count, std::int64_t width, double* dst) {
-  reduce_rows<Sum>(rows, count, width, dst);
-}
-void sum_rows_f64(const double* const* rows, std::int64_t count, std::int64_t width, double* dst) {
-  reduce_rows<Sum>(rows, count, width, dst);
-}
-void max_rows_f32(const float* const* rows, std::int64_t count, std::int64_t width, float* dst) {
-  reduce_rows<Max>(rows, count, width, dst);
-}
-void max_rows_f64(const double* const* rows, std::int64_t count, std::int64_t width, double* dst) {
-  reduce_rows<Max>(rows, count, width, dst);
-}
+template <class T>
+constexpr ReduceLoops<T> kLoops{Loops<Sum, T>::kLoop, Loops<Max, T>::kLoop, Loops<Min, T>::kLoop};
+
+const ReduceLoops<float>* loops_f32() { return &kLoops<float>; }
+const ReduceLoops<double>* loops_f64() { return &kLoops<double>; }
 
 }  // namespace
 }  // namespace tenure::cpu::HWY_NAMESPACE
@@ -190,42 +69,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenure::cpu {
 
-HWY_EXPORT(sum_run_f32);
-HWY_EXPORT(sum_run_f64);
-HWY_EXPORT(max_run_f32);
-HWY_EXPORT(max_run_f64);
-HWY_EXPORT(sum_rows_f32);
-HWY_EXPORT(sum_rows_f64);
-HWY_EXPORT(max_rows_f32);
-HWY_EXPORT(max_rows_f64);
+HWY_EXPORT(loops_f32);
+HWY_EXPORT(loops_f64);
 
-double sum_run(const float* src, std::int64_t count) noexcept {
-  return HWY_DYNAMIC_DISPATCH(sum_run_f32)(src, count);
+template <>
+const ReduceLoops<float>& reduce_loops<float>() noexcept {
+  static const ReduceLoops<float>* loops = HWY_DYNAMIC_DISPATCH(loops_f32)();
+  return *loops;
 }
-double sum_run(const double* src, std::int64_t count) noexcept {
-  return HWY_DYNAMIC_DISPATCH(sum_run_f64)(src, count);
-}
-float max_run(const float* src, std::int64_t count) noexcept {
-  return HWY_DYNAMIC_DISPATCH(max_run_f32)(src, count);
-}
-double max_run(const double* src, std::int64_t count) noexcept {
-  return HWY_DYNAMIC_DISPATCH(max_run_f64)(src, count);
-}
-void sum_rows(const float* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept {
-  HWY_DYNAMIC_DISPATCH(sum_rows_f32)(rows, count, width, dst);
-}
-void sum_rows(const double* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept {
-  HWY_DYNAMIC_DISPATCH(sum_rows_f64)(rows, count, width, dst);
-}
-void max_rows(const float* const* rows, std::int64_t count, std::int64_t width,
-              float* dst) noexcept {
-  HWY_DYNAMIC_DISPATCH(max_rows_f32)(rows, count, width, dst);
-}
-void max_rows(const double* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept {
-  HWY_DYNAMIC_DISPATCH(max_rows_f64)(rows, count, width, dst);
+template <>
+const ReduceLoops<double>& reduce_loops<double>() noexcept {
+  static const ReduceLoops<double>* loops = HWY_DYNAMIC_DISPATCH(loops_f64)();
+  return *loops;
 }
 
 }  // namespace tenure::cpu

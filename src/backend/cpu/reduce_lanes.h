@@ -10,21 +10,28 @@ namespace tenure::cpu {
 
 inline constexpr std::int64_t kMaxWidth = 1024;  // of a row
 
-// Of `count` elements that lie next to each other.
-double sum_run(const float* src, std::int64_t count) noexcept;
-double sum_run(const double* src, std::int64_t count) noexcept;
-float max_run(const float* src, std::int64_t count) noexcept;
-double max_run(const double* src, std::int64_t count) noexcept;
+template <class T, class Total>
+struct ReduceLoop {
+  // Of `count` elements that lie next to each other.
+  Total (*run)(const T* src, std::int64_t count) noexcept;
+  // Combines `count` rows with the row `dst`, which has room for `width` rounded up to a multiple
+  // of 16.
+  void (*rows)(const T* const* src, std::int64_t count, std::int64_t width, Total* dst) noexcept;
+};
 
-// Adds `count` rows to the row `dst`, or takes its maximum with them. `dst` has room for `width`
-// rounded up to a multiple of 16.
-void sum_rows(const float* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept;
-void sum_rows(const double* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept;
-void max_rows(const float* const* rows, std::int64_t count, std::int64_t width,
-              float* dst) noexcept;
-void max_rows(const double* const* rows, std::int64_t count, std::int64_t width,
-              double* dst) noexcept;
+template <class T>
+struct ReduceLoops {
+  ReduceLoop<T, double> sum;
+  ReduceLoop<T, T> max;
+  ReduceLoop<T, T> min;
+};
+
+// For float and double, and the best instruction set this machine has.
+template <class T>
+const ReduceLoops<T>& reduce_loops() noexcept;
+template <>
+const ReduceLoops<float>& reduce_loops<float>() noexcept;
+template <>
+const ReduceLoops<double>& reduce_loops<double>() noexcept;
 
 }  // namespace tenure::cpu

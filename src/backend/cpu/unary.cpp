@@ -13,50 +13,13 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/unary.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h
-#include "backend/cpu/lanes-inl.h"
+#include "backend/cpu/loops-inl.h"
 #include "backend/cpu/vector_math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
-
-template <class Op, class T>
-struct FloatLoop {
-  using Dst = T;
-  template <std::size_t>
-  using Src = T;
-  static constexpr int kInputs = 1;
-  static constexpr std::int64_t kGrain = Op::kGrain;
-  static void run(const Run& run) noexcept {
-    using D = hn::ScalableTag<T>;
-    map_lanes<Op>(D(), run.output<T>(), static_cast<std::size_t>(run.count),
-                  Stepped<D>{run.input<T>(0)});
-  }
-};
-
-template <class Op, class T>
-struct IntegerLoop {
-  using Dst = T;
-  template <std::size_t>
-  using Src = T;
-  static constexpr int kInputs = 1;
-  static constexpr std::int64_t kGrain = kSerialElements;
-  static void run(const Run& run) noexcept {
-    const T* src = run.input<T>(0);
-    T* dst = run.output<T>();
-    const std::int64_t count = run.count;
-    TENURE_VECTORISE
-    for (std::int64_t i = 0; i < count; ++i) dst[i] = Op::of(src[i]);
-  }
-};
-
-struct Cheap {
-  static constexpr std::int64_t kGrain = kSerialElements;
-};
-struct Costly {
-  static constexpr std::int64_t kGrain = kSerialMathElements;
-};
 
 struct Exp : Costly {
   template <class D, class V>
@@ -164,7 +127,7 @@ struct Relu6 : Cheap {
 template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op) {
   using Loop =
-      std::conditional_t<std::is_floating_point_v<T>, FloatLoop<Op, T>, IntegerLoop<Op, T>>;
+      std::conditional_t<std::is_floating_point_v<T>, FloatLoop<Op, T>, PlainLoop<Op, T, T>>;
   return {op, dtype_of<T>, &elementwise_kernel<Loop>};
 }
 

@@ -7,7 +7,8 @@
 //   log        1 ULP                    1 ULP
 //   tanh       2 ULP                    3 ULP
 //   sigmoid    2 ULP                    3 ULP
-//   expm1      2 ULP (x <= 0, sampled)  2 ULP (x <= 0)
+//   expm1      2 ULP (sampled)          2 ULP
+//   log1p      2 ULP (sampled)          2 ULP
 //
 // They hold with and without fused multiply-add, subnormal inputs and results included; infinities,
 // NaN and the sign of zero come out as the C library's. tests/exhaustive checks every float.
@@ -225,6 +226,17 @@ HWY_INLINE V expm1_of_negative(D d, V x) {
   return hn::MulAdd(scale, expm1_of_remainder(d, reduced.r), rest);
 }
 
+// exp(x) - 1. Halves keep the power of two finite for every finite result.
+template <class D, class V>
+HWY_INLINE V expm1(D d, V x) {
+  using C = Constants<D>;
+  const Reduced<V> reduced = reduce(d, at_least(d, at_most(d, x, C::kExpMax), C::kExpm1Min));
+  const V half_scale = power_of_two(d, reduced, -1);
+  const V rest = hn::Sub(half_scale, hn::Set(d, 0.5));
+  const V half = hn::MulAdd(half_scale, expm1_of_remainder(d, reduced.r), rest);
+  return hn::CopySign(hn::Add(half, half), x);
+}
+
 // v / (1 + v)
 template <class D, class V>
 HWY_INLINE V over_one_more(D d, V v) {
@@ -305,6 +317,27 @@ HWY_INLINE V log(D d, V x) {
   const V nan = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
   const V of_others = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), nan);
   return hn::IfThenElse(hn::Le(x, zero), of_others, of_positive);
+}
+
+// log(1 + x): the logarithm of the rounded sum, and of what the rounding lost, its first term.
+template <class D, class V>
+HWY_INLINE V log1p(D d, V x) {
+  const V one = hn::Set(d, 1), zero = hn::Zero(d);
+  const V infinity = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity());
+  const V sum = hn::Add(x, one);
+  const V back = hn::Sub(sum, one);
+  const V lost = hn::Add(hn::Sub(one, hn::Sub(sum, back)), hn::Sub(x, back));
+  const V y = HWY_NAMESPACE::log(d, sum);
+  const V corrected = hn::Add(y, hn::Div(lost, sum));
+  const auto usual = hn::And(hn::Gt(sum, zero), hn::Lt(sum, infinity));
+  return hn::IfThenElse(hn::Eq(x, zero), x, hn::IfThenElse(usual, corrected, y));
+}
+
+// log(1 + exp(x)), which neither overflows nor loses small results.
+template <class D, class V>
+HWY_INLINE V softplus(D d, V x) {
+  const V fall = HWY_NAMESPACE::exp(d, hn::Neg(hn::Abs(x)));
+  return hn::Add(hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x), HWY_NAMESPACE::log1p(d, fall));
 }
 
 }  // namespace tenure::cpu::HWY_NAMESPACE

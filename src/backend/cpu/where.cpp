@@ -77,7 +77,7 @@ constexpr ops::KernelRow kRows[] = {
     row<std::uint32_t>(DType::int32),    row<std::uint64_t>(DType::int64),
     row<std::uint8_t>(DType::uint8),     row<std::uint8_t>(DType::int8),
     row<std::uint8_t>(DType::boolean),   row<std::uint16_t>(DType::float16),
-    row<std::uint16_t>(DType::bfloat16),
+    row<std::uint16_t>(DType::bfloat16), row<std::uint64_t>(DType::complex64),
 };
 
 std::span<const ops::KernelRow> where_rows() { return kRows; }

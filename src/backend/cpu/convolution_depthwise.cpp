@@ -1,0 +1,301 @@
+// Convolutions of each channel by itself: vectors run along the channels.
+//
+// With a channel multiplier, column j of y belongs to channel j / multiplier of x; the source is
+// then gathered by a table of those channels.
+#include "backend/cpu/convolution_walk.h"
+#include "backend/cpu/highway_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/convolution_depthwise.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h
+#include "backend/cpu/convolution_window-inl.h"
+#include "backend/cpu/lanes-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::cpu::HWY_NAMESPACE {
+namespace {
+
+// How a column finds its elements of the source.
+enum class Columns : std::uint8_t {
+  same,    // column j is the source's channel j
+  spread,  // channel_of[j]
+  summed,  // channels channel_of[j], + 1, ... as many as the multiplier says, each with its weight
+};
+
+// `count` lanes: all of them unless kPartial.
+template <Columns kColumns, bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_source(D d, const T* src, std::int64_t column, std::size_t count,
+                                  const void* channel_of) {
+  if constexpr (kColumns == Columns::same) {
+    return kPartial ? load_first(d, src + column, count) : hn::LoadU(d, src + column);
+  } else {
+    const hn::RebindToSigned<D> di;
+    const auto* channels = static_cast<const hn::TFromD<decltype(di)>*>(channel_of);
+    return hn::GatherIndex(d, src, hn::LoadU(di, channels + column));
+  }
+}
+
+template <class T>
+struct DepthwiseArgs {
+  const std::uintptr_t* table;  // kTilePixels for each tap
+  const T* const* weights;
+  std::int64_t taps;
+  std::int64_t multiplier;
+  const void* channel_of;
+  T* const* dst;
+  bool accumulate;
+};
+
+template <Columns kColumns, int R, int V, bool kPartial, class T>
+HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::int64_t column,
+                                 std::size_t count) {
+  const hn::ScalableTag<T> d;
+  using Vec = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto load = [&](const T* src) HWY_ATTR {
+    return kPartial ? load_first(d, src, count) : hn::LoadU(d, src);
+  };
+  Vec sum[R][V];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    const T* dst = args.dst[pixel + i] + column;
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      sum[i][v] = args.accumulate ? load(dst + v * lanes) : hn::Zero(d);
+    }
+  }
+  constexpr bool kSummed = kColumns == Columns::summed;
+  const std::int64_t multiplier = kSummed ? args.multiplier : 1;
+  for (std::int64_t t = 0; t < args.taps; ++t) {
+    const std::uintptr_t* table = args.table + t * kTilePixels + pixel;
+    for (std::int64_t m = 0; m < multiplier; ++m) {
+      Vec weights[V];
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        const std::int64_t at = column + v * lanes;
+        if constexpr (kSummed) {
+          weights[v] =
+              load_source<kColumns, kPartial>(d, args.weights[t] + m, at, count, args.channel_of);
+        } else {
+          weights[v] = load(args.weights[t] + at);
+        }
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        const T* pixel_src = reinterpret_cast<const T*>(table[i]) + m;
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) {
+          const Vec src = load_source<kColumns, kPartial>(d, pixel_src, column + v * lanes, count,
+                                                          args.channel_of);
+          sum[i][v] = hn::MulAdd(src, weights[v], sum[i][v]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    T* dst = args.dst[pixel + i] + column;
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      if constexpr (kPartial) {
+        store_first(d, sum[i][v], dst, count);
+      } else {
+        hn::StoreU(sum[i][v], d, dst + v * lanes);
+      }
+    }
+  }
+}
+
+// A row of single vectors.
+template <class T, class F>
+HWY_INLINE void cover_vectors(int rows, std::int64_t columns, const F& tile) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  std::int64_t column = 0;
+  for (; columns - column >= lanes; column += lanes) cover_rows<1, false>(rows, column, 0, tile);
+  if (column < columns) {
+    cover_rows<1, true>(rows, column, static_cast<std::size_t>(columns - column), tile);
+  }
+}
+
+template <Columns kColumns, class T>
+void run_item(const Walk<T>& walk, std::int64_t item) {
+  const std::int64_t begin = item * kBlockPixels;
+  const std::int64_t end = std::min(walk.pixels(), begin + kBlockPixels);
+  const std::int64_t all_taps = walk.taps();
+  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(all_taps, kMaxTaps));
+  std::uintptr_t table[kMaxTaps * kTilePixels];
+  const T* weights[kMaxTaps];
+  for (std::int64_t first = begin; first < end; first += kTilePixels) {
+    const int pixels = static_cast<int>(std::min<std::int64_t>(kTilePixels, end - first));
+    const Window<T, kTilePixels> window(walk, first, pixels);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t first_tap = block * all_taps / blocks;
+      const std::int64_t taps = (block + 1) * all_taps / blocks - first_tap;
+      if (taps > 0) {
+        Tap<T> tap(walk, first_tap);
+        for (std::int64_t t = 0; t < taps; ++t, tap.next()) {
+          weights[t] = tap.weights();
+        }
+      }
+      fill_table(walk, window, first_tap, taps, 0, table);
+      const DepthwiseArgs<T> args{table,           weights,           taps,     walk.multiplier,
+                                  walk.channel_of, window.dst.data(), block > 0};
+      cover<T>(pixels, walk.columns,
+               [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
+                   HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, row, at, count); });
+    }
+    if (walk.finish.any()) {
+      for (int i = 0; i < pixels; ++i) {
+        finish_row(window.dst[static_cast<std::size_t>(i)], walk.columns, walk.finish);
+      }
+    }
+  }
+}
+
+template <class T>
+struct DepthwiseFilterArgs {
+  const std::uintptr_t* table;  // kChunkPixels for each tap
+  const void* channel_of;
+  const T* dy;
+  std::int64_t dy_row;
+  std::int64_t pixels;
+  T* dst;
+  std::int64_t dst_row;
+  bool accumulate;
+};
+
+template <Columns kColumns, int R, bool kPartial, class T>
+HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int tap,
+                                        std::int64_t column, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  using Vec = hn::Vec<decltype(d)>;
+  const auto load = [&](const T* src) HWY_ATTR {
+    return kPartial ? load_first(d, src, count) : hn::LoadU(d, src);
+  };
+  Vec sum[R];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) sum[i] = hn::Zero(d);
+  const std::uintptr_t* table = args.table + tap * kChunkPixels;
+  const T* dy = args.dy + column;
+  for (std::int64_t p = 0; p < args.pixels; ++p) {
+    const Vec factor = load(dy);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+      const Vec src = load_source<kColumns, kPartial>(
+          d, reinterpret_cast<const T*>(table[i * kChunkPixels + p]), column, count,
+          args.channel_of);
+      sum[i] = hn::MulAdd(src, factor, sum[i]);
+    }
+    dy += args.dy_row;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    T* dst = args.dst + (tap + i) * args.dst_row + column;
+    const Vec result = args.accumulate ? hn::Add(load(dst), sum[i]) : sum[i];
+    if constexpr (kPartial) {
+      store_first(d, result, dst, count);
+    } else {
+      hn::StoreU(result, d, dst);
+    }
+  }
+}
+
+template <Columns kColumns, class T>
+void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t last_unit,
+               std::int64_t first, std::int64_t last) {
+  const Walk<T>& walk = sum.walk;
+  const std::int64_t lines = ceil_div(walk.columns, kLineElements<T>);
+  const std::int64_t groups = ceil_div(walk.taps(), kUnitTaps);
+  std::uintptr_t table[kUnitTaps * kChunkPixels];
+  for (std::int64_t at = first; at < last; at += kChunkPixels) {
+    const std::int64_t pixels = std::min<std::int64_t>(kChunkPixels, last - at);
+    const Window<T, kChunkPixels> window(walk, at, pixels);
+    for (std::int64_t unit = first_unit; unit < last_unit;) {
+      const std::int64_t group = unit / lines;
+      const std::int64_t first_tap = group * walk.taps() / groups;
+      const int taps = static_cast<int>((group + 1) * walk.taps() / groups - first_tap);
+      fill_table(walk, window, first_tap, taps, 0, table);
+      const std::int64_t column = unit % lines * kLineElements<T>;
+      const std::int64_t end = std::min(last_unit, (group + 1) * lines);
+      const std::int64_t columns = std::min(walk.columns - column, (end - unit) * kLineElements<T>);
+      const DepthwiseFilterArgs<T> args{
+          table,       walk.channel_of, sum.dy + at * sum.dy_row,
+          sum.dy_row,  pixels,          sum.dst + first_tap * sum.dst_row,
+          sum.dst_row, at > first};
+      cover_vectors<T>(
+          taps, columns,
+          [&args, column]<int R, int V, bool kPartial>(int row, std::int64_t to, std::size_t count)
+              HWY_ATTR {
+                depthwise_filter_tile<kColumns, R, kPartial>(args, row, column + to, count);
+              });
+      unit = end;
+    }
+  }
+}
+
+template <class T>
+void any_item(const Walk<T>& walk, std::int64_t item) {
+  walk.multiplier == 1 ? run_item<Columns::same>(walk, item)
+                       : run_item<Columns::spread>(walk, item);
+}
+template <class T>
+void any_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t last_unit,
+               std::int64_t first, std::int64_t last) {
+  sum.walk.multiplier == 1 ? run_units<Columns::same>(sum, first_unit, last_unit, first, last)
+                           : run_units<Columns::spread>(sum, first_unit, last_unit, first, last);
+}
+
+void items_f32(const Walk<float>& walk, std::int64_t item) { any_item(walk, item); }
+void items_f64(const Walk<double>& walk, std::int64_t item) { any_item(walk, item); }
+void sums_f32(const Walk<float>& walk, std::int64_t item) { run_item<Columns::summed>(walk, item); }
+void sums_f64(const Walk<double>& walk, std::int64_t item) {
+  run_item<Columns::summed>(walk, item);
+}
+void units_f32(const FilterSum<float>& sum, std::int64_t first_unit, std::int64_t last_unit,
+               std::int64_t first, std::int64_t last) {
+  any_units(sum, first_unit, last_unit, first, last);
+}
+void units_f64(const FilterSum<double>& sum, std::int64_t first_unit, std::int64_t last_unit,
+               std::int64_t first, std::int64_t last) {
+  any_units(sum, first_unit, last_unit, first, last);
+}
+
+}  // namespace
+}  // namespace tenure::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::cpu {
+
+HWY_EXPORT(items_f32);
+HWY_EXPORT(items_f64);
+HWY_EXPORT(sums_f32);
+HWY_EXPORT(sums_f64);
+HWY_EXPORT(units_f32);
+HWY_EXPORT(units_f64);
+
+void depthwise_tiles(const Walk<float>& walk, std::int64_t item) noexcept {
+  HWY_DYNAMIC_DISPATCH(items_f32)(walk, item);
+}
+void depthwise_tiles(const Walk<double>& walk, std::int64_t item) noexcept {
+  HWY_DYNAMIC_DISPATCH(items_f64)(walk, item);
+}
+void depthwise_sums(const Walk<float>& walk, std::int64_t item) noexcept {
+  HWY_DYNAMIC_DISPATCH(sums_f32)(walk, item);
+}
+void depthwise_sums(const Walk<double>& walk, std::int64_t item) noexcept {
+  HWY_DYNAMIC_DISPATCH(sums_f64)(walk, item);
+}
+void depthwise_filter(const FilterSum<float>& sum, std::int64_t first_unit, std::int64_t last_unit,
+                      std::int64_t first, std::int64_t last) noexcept {
+  HWY_DYNAMIC_DISPATCH(units_f32)(sum, first_unit, last_unit, first, last);
+}
+void depthwise_filter(const FilterSum<double>& sum, std::int64_t first_unit, std::int64_t last_unit,
+                      std::int64_t first, std::int64_t last) noexcept {
+  HWY_DYNAMIC_DISPATCH(units_f64)(sum, first_unit, last_unit, first, last);
+}
+
+}  // namespace tenure::cpu
+#endif

@@ -1,0 +1,34 @@
+// Attributes of the convolutions and their gradients.
+#pragma once
+
+#include <string>
+
+#include "ops/attrs.h"
+#include "tenure/conv.h"
+
+namespace tenure {
+
+// Found by the attributes' printer as a neighbour of its type.
+inline std::string print_field(Activation value) {
+  static constexpr const char* names[] = {"linear",     "relu",  "relu6",  "elu",
+                                          "leaky_relu", "prelu", "sigmoid"};
+  return names[static_cast<std::size_t>(value)];
+}
+
+namespace ops {
+
+// The same for a convolution and its two gradients, but for `result`. Lists have an entry per
+// spatial axis.
+struct ConvAttrs {
+  Shape strides;
+  Shape dilations;
+  Shape before;  // padding in front of the input
+  Shape result;  // the result's shape: of y, x or the filter
+  std::int64_t groups = 1;
+  Activation activation = Activation::linear;
+  double alpha = 0;  // of leaky_relu
+  TENURE_ATTRS(ConvAttrs, strides, dilations, before, result, groups, activation, alpha)
+};
+
+}  // namespace ops
+}  // namespace tenure
