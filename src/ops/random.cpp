@@ -102,6 +102,11 @@ Family random_ops() {
 using namespace ops;
 
 void set_seed(std::uint64_t seed) {
+  if (detail::context().trace != nullptr) {
+    raise<UnsupportedError>(
+        "set_seed: inside a traced function, whose random numbers follow on "
+        "those drawn before each call: set the seed before the call");
+  }
   detail::RandomState& random = *detail::context().random;
   random.seed.store(seed, std::memory_order_relaxed);
   random.next.store(0, std::memory_order_relaxed);

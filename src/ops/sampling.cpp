@@ -5,6 +5,7 @@
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/index_operands.h"
+#include "ops/reseed.h"
 #include "ops/segment_attrs.h"
 #include "tensor/create.h"
 #include "tenure/create.h"

@@ -65,11 +65,13 @@ TEST_P(DifferentiableOp, traced_gradient_has_the_same_bits) {
     Function traced =
         function("gradient", [&](Tensors in) { return gradients(row, in, dy, dtype); });
     set_seed(4);
-    const Tensors replayed = traced(given.tensors);
-    ASSERT_EQ(replayed.size(), eager.size());
-    for (std::size_t i = 0; i < eager.size(); ++i) {
-      EXPECT_EQ(bits_of(replayed[i]), bits_of(eager[i])) << "input " << i;
-    }
+    unless_unsupported([&] {
+      const Tensors replayed = traced(given.tensors);
+      ASSERT_EQ(replayed.size(), eager.size());
+      for (std::size_t i = 0; i < eager.size(); ++i) {
+        EXPECT_EQ(bits_of(replayed[i]), bits_of(eager[i])) << "input " << i;
+      }
+    });
   });
 }
 

@@ -70,13 +70,15 @@ TEST_P(EveryOp, traced_gives_the_same_bits) {
     set_seed(3);
     const Tensor eager = row.run(given.tensors, dtype);
     Function traced = function("row", [&](Tensors in) { return row.run(std::move(in), dtype); });
-    for (int call = 0; call < 2; ++call) {
-      set_seed(3);
-      const Tensor y = traced(given.tensors);
-      EXPECT_EQ(y.shape(), eager.shape());
-      EXPECT_EQ(y.dtype(), eager.dtype());
-      EXPECT_EQ(bits_of(y), bits_of(eager));
-    }
+    unless_unsupported([&] {
+      for (int call = 0; call < 2; ++call) {
+        set_seed(3);
+        const Tensor y = traced(given.tensors);
+        EXPECT_EQ(y.shape(), eager.shape());
+        EXPECT_EQ(y.dtype(), eager.dtype());
+        EXPECT_EQ(bits_of(y), bits_of(eager));
+      }
+    });
   });
 }
 
