@@ -173,6 +173,7 @@ Array recurred(const Arrays& in, int axis, bool reverse, bool lagged) {
 Array softmax_of(const Array& x, int axis, bool logarithm) {
   return lines_by({x}, normal(Axes{axis}, x.shape), [&](const std::vector<Line>& in) {
     Line line = in[0];
+    if (line.empty()) return line;
     const long double largest = *std::max_element(line.begin(), line.end());
     long double total = 0;
     for (const long double each : line) total += std::exp(each - largest);

@@ -4,7 +4,6 @@
 // of the filter is cut by the filter's elements where there are enough of them; else the pixels are
 // cut into pieces that depend on shapes alone, and the pieces' sums are added in order.
 #include <algorithm>
-#include <cstring>
 
 #include "backend/cpu/convolution_walk.h"
 #include "backend/cpu/copy.h"
@@ -49,7 +48,7 @@ void run_items(std::int64_t items, std::int64_t work, const F& run) {
 
 template <class T>
 void clear(T* dst, std::int64_t count) {
-  std::memset(dst, 0, static_cast<std::size_t>(count) * sizeof(T));
+  std::fill_n(dst, count, T{0});
 }
 
 // The channel of x that each column of y belongs to, and zeros behind them so that whole vectors
