@@ -176,14 +176,14 @@ template <class F>
 struct SignatureOf;
 template <class S>
 struct SignatureOf<std::function<S>> {
-  using type = S;
+  using Type = S;
 };
 }  // namespace detail
 
 template <class F>
 auto function(std::string_view name, F fn, FunctionOptions options = {},
               std::source_location site = std::source_location::current()) {
-  using Signature = typename detail::SignatureOf<decltype(std::function(fn))>::type;
+  using Signature = typename detail::SignatureOf<decltype(std::function(fn))>::Type;
   return Function<Signature>(name, std::move(fn), options, site);
 }
 

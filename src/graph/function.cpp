@@ -11,8 +11,7 @@
 #include "graph/trace.h"
 #include "memory/text.h"
 
-namespace tenure {
-namespace detail {
+namespace tenure::detail {
 
 struct TraceEntry {
   std::vector<std::int64_t> key;
@@ -61,6 +60,7 @@ TraceEntry make_entry(const FunctionState& state, const Key& key, const std::vec
   {
     graph::Trace tracing(state.label);
     std::vector<Tensor> symbols;
+    symbols.reserve(in.size());
     for (const Tensor& x : in) symbols.push_back(tracing.add_input(x, site));
     std::vector<Tensor> results = trace(std::move(symbols), entry.result_shape);
     traced = tracing.finish(results, escapes_checked(state.options), site);
@@ -174,5 +174,4 @@ std::string FunctionCore::dot() const {
   return text;
 }
 
-}  // namespace detail
-}  // namespace tenure
+}  // namespace tenure::detail

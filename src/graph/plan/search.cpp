@@ -101,7 +101,8 @@ class Search {
   }
 
   bool solve(std::span<const int> ids, int reach, Last last, std::size_t depth) {
-    if (--nodes_left_ < 0 || ((nodes_left_ & 1023) == 0 && is_late())) {
+    --nodes_left_;
+    if (nodes_left_ < 0 || ((nodes_left_ & 1023) == 0 && is_late())) {
       stopped_ = true;
       return false;
     }
@@ -266,6 +267,7 @@ Found search(std::span<const Buffer> buffers, std::int64_t capacity, Clock::time
     // From the second round on the keys are shaken a little, so that no run repeats another.
     std::uniform_real_distribution<double> shake(1, 1 + kShake * std::min(round, 5));
     std::vector<std::array<double, 3>> own;
+    own.reserve(keys.size());
     for (const Keys& key : keys) {
       own.push_back({-key[static_cast<std::size_t>(a)] * shake(random),
                      -key[static_cast<std::size_t>(b)], -key[static_cast<std::size_t>(c)]});
@@ -274,6 +276,7 @@ Found search(std::span<const Buffer> buffers, std::int64_t capacity, Clock::time
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return own[i]; });
     std::vector<Item> in_order;
+    in_order.reserve(items.size());
     for (const std::size_t i : order) in_order.push_back(items[i]);
     Search run(std::move(in_order), sections, capacity);
     const Found found = run.run(round == 0 ? kNodesAtFirst : kNodes * luby(round), deadline);
