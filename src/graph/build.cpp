@@ -1,9 +1,10 @@
-// From a graph to a program: what is dead is left out, views become layouts, constants are computed
-// once, results of dying inputs take their bytes, and the planner places the rest.
+// From a graph to a program: views become layouts, results of dying inputs take their bytes, and
+// the planner places the rest.
 #include <algorithm>
 #include <limits>
 
 #include "core/raise.h"
+#include "graph/passes/passes.h"
 #include "graph/program.h"
 #include "memory/context.h"
 #include "ops/strides.h"
@@ -13,7 +14,6 @@
 namespace tenure::graph {
 namespace {
 
-constexpr std::size_t kMostConstantBytes = 64 * 1024;
 constexpr std::int64_t kAlignment = 64;
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 constexpr int kForever = std::numeric_limits<int>::max();
@@ -33,14 +33,13 @@ class Builder {
   explicit Builder(Program& program) : p_(program), graph_(program.graph_) {}
 
   void build() {
-    mark_live();
     p_.places_.assign(graph_.values.size(), {kNowhere, {}});
     p_.places_.reserve(graph_.values.size() + 4 * graph_.nodes.size());
     place_given();
     resolve_views();
     find_last_uses();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (live_[n]) add_node(graph_.nodes[n], static_cast<int>(n));
+      add_node(graph_.nodes[n], static_cast<int>(n));
     }
     plan();
     bind();
@@ -57,21 +56,6 @@ class Builder {
     int end = -1;
   };
 
-  void mark_live() {
-    live_.assign(graph_.nodes.size(), false);
-    std::vector<bool> wanted(graph_.values.size(), false);
-    for (const ValueId value : graph_.results) wanted[value] = true;
-    for (const VariableUse& use : graph_.variables) {
-      if (use.assigned) wanted[*use.assigned] = true;
-    }
-    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
-      const Node& node = graph_.nodes[n];
-      live_[n] = std::ranges::any_of(node.out, [&](ValueId value) { return wanted[value]; });
-      if (!live_[n]) continue;
-      for (const ValueId value : node.in) wanted[value] = true;
-    }
-  }
-
   std::uint32_t add_buffer(Where where, std::uint32_t index, std::size_t bytes) {
     p_.buffers_.push_back({where, index, 0, bytes});
     lives_.emplace_back();
@@ -84,10 +68,13 @@ class Builder {
       place_whole(graph_.inputs[i], Where::input, i);
     }
     for (std::size_t i = 0; i < graph_.captures.size(); ++i) {
-      const detail::Header& saved = *graph_.captures[i].saved.get();
+      const detail::Header& saved = graph_.captures[i].header();
       p_.places_[graph_.captures[i].value] = {
           add_buffer(Where::capture, static_cast<std::uint32_t>(i), saved.storage->nbytes),
           saved.layout};
+    }
+    for (std::size_t i = 0; i < graph_.constants.size(); ++i) {
+      place_whole(graph_.constants[i].value, Where::constant, i);
     }
     for (std::size_t i = 0; i < graph_.variables.size(); ++i) {
       if (const auto read = graph_.variables[i].read) place_whole(*read, Where::variable, i);
@@ -105,16 +92,14 @@ class Builder {
   void resolve_views() {
     root_.resize(graph_.values.size());
     for (std::size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<ValueId>(v);
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      if (live_[n] && node.op->view != nullptr) root_[node.out[0]] = root_[node.in[0]];
+    for (const Node& node : graph_.nodes) {
+      if (node.op->view != nullptr) root_[node.out[0]] = root_[node.in[0]];
     }
   }
 
   void find_last_uses() {
     last_use_.assign(graph_.values.size(), -1);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!live_[n]) continue;
       for (const ValueId value : graph_.nodes[n].in) last_use_[root_[value]] = static_cast<int>(n);
     }
     const auto keep = [&](ValueId value) { last_use_[root_[value]] = kForever; };
@@ -137,7 +122,6 @@ class Builder {
             ? first.dtype
             : graph_.values[node.in[static_cast<std::size_t>(node.op->dispatch_on)]].dtype;
     const ops::Kernel& kernel = kernel_of(*node.op, dtype);
-    if (node.in.empty() && node.op->reseed == nullptr && add_constant(node, kernel)) return;
     std::vector<std::uint32_t> in, out;
     for (const ValueId value : node.in) {
       const auto place = static_cast<std::uint32_t>(value);
@@ -202,23 +186,6 @@ class Builder {
     const auto place = static_cast<std::uint32_t>(p_.places_.size() - 1);
     add_step(&ops::kCopy, kernel, nullptr, {&from, 1}, {&place, 1});
     return place;
-  }
-
-  bool add_constant(const Node& node, const ops::Kernel& kernel) {
-    const ValueId value = node.out[0];
-    Layout layout = contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
-    if (layout.nbytes() > kMostConstantBytes || node.out.size() != 1 || is_kept(value)) {
-      return false;
-    }
-    detail::StorageRef storage(
-        detail::allocate_storage({}, layout.nbytes(), detail::context().session));
-    const ops::KernelView view{storage->data, &layout.shape, &layout.strides, layout.dtype};
-    kernel.run({.in = {}, .out = {&view, 1}, .attrs = node.attrs.ref()});
-    const auto index = static_cast<std::uint32_t>(p_.constants_.size());
-    p_.constants_.push_back(std::move(storage));
-    const std::size_t bytes = layout.nbytes();
-    p_.places_[value] = {add_buffer(Where::constant, index, bytes), std::move(layout)};
-    return true;
   }
 
   void touch(std::uint32_t buffer) {
@@ -295,20 +262,22 @@ class Builder {
 
   Program& p_;
   const Graph& graph_;
-  std::vector<bool> live_;               // of nodes
   std::vector<ValueId> root_;            // of values: whose bytes they share
   std::vector<int> last_use_;            // of roots: the last node that reads them
   std::vector<Life> lives_;              // of buffers
   std::vector<std::uint32_t> operands_;  // places, step by step
 };
 
-Program::Program(Graph graph) : graph_(std::move(graph)) { Builder(*this).build(); }
+Program::Program(std::shared_ptr<const Graph> written)
+    : written_(std::move(written)), graph_(optimise(*written_)) {
+  Builder(*this).build();
+}
 
 Program::~Program() = default;
 
 std::size_t Program::constant_bytes() const {
   std::size_t bytes = 0;
-  for (const detail::StorageRef& storage : constants_) bytes += storage->nbytes;
+  for (const Constant& constant : graph_.constants) bytes += constant.storage->get()->nbytes;
   return bytes;
 }
 

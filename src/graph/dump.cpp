@@ -19,9 +19,9 @@ std::string list(const std::vector<ValueId>& values) {
 }
 
 std::string capture_name(const Capture& capture) {
-  const detail::LabelRef name = name_of(*capture.saved.get());
+  const detail::LabelRef name = name_of(capture.header());
   return name ? fmt::format("\"{}\"", name->text)
-              : fmt::format("born {}", detail::site_text(capture.saved.get()->birth.site));
+              : fmt::format("born {}", detail::site_text(capture.header().birth.site));
 }
 
 }  // namespace
@@ -32,6 +32,9 @@ std::string dump(const Graph& graph) {
     text += fmt::format("  {} = argument\n", typed(graph, value));
   for (const Capture& capture : graph.captures) {
     text += fmt::format("  {} = capture {}\n", typed(graph, capture.value), capture_name(capture));
+  }
+  for (const Constant& constant : graph.constants) {
+    text += fmt::format("  {} = constant\n", typed(graph, constant.value));
   }
   for (const VariableUse& use : graph.variables) {
     if (!use.read) continue;

@@ -65,7 +65,8 @@ TraceEntry make_entry(const FunctionState& state, const Key& key, const std::vec
     std::vector<Tensor> results = trace(std::move(symbols), entry.result_shape);
     traced = tracing.finish(results, escapes_checked(state.options), site);
   }
-  entry.program = std::make_shared<graph::Program>(std::move(traced));
+  entry.program =
+      std::make_shared<graph::Program>(std::make_shared<graph::Graph>(std::move(traced)));
   return entry;
 }
 
@@ -123,9 +124,9 @@ std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tenso
       state_->entries.pop_back();
     }
   }
-  out.resize(program->graph().results.size());
+  out.resize(program->written().results.size());
   if (current.trace != nullptr || current.tapes != nullptr) {
-    graph::interpret(program->graph(), in, out, site);
+    graph::interpret(program->written(), in, out, site);
   } else {
     program->run(in, out, site);
   }
@@ -139,7 +140,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
   std::vector<TraceInfo> infos;
   for (const TraceEntry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
-    infos.push_back({entry.signature, program.graph().nodes.size(), program.steps(),
+    infos.push_back({entry.signature, program.written().nodes.size(), program.steps(),
                      program.arena_bytes(), program.bound_bytes(), program.constant_bytes(),
                      entry.hits});
   }
@@ -150,8 +151,8 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<CaptureInfo> infos;
   for (const TraceEntry& entry : state_->entries) {
-    for (const graph::Capture& capture : entry.program->graph().captures) {
-      const Header& saved = *capture.saved.get();
+    for (const graph::Capture& capture : entry.program->written().captures) {
+      const Header& saved = capture.header();
       const LabelRef name = name_of(saved);
       infos.push_back({name ? name->text : "", saved.layout.shape, saved.layout.dtype,
                        saved.layout.nbytes(), saved.birth.site});
@@ -163,14 +164,14 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
 std::string FunctionCore::dump() const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (const TraceEntry& entry : state_->entries) text += graph::dump(entry.program->graph());
+  for (const TraceEntry& entry : state_->entries) text += graph::dump(entry.program->written());
   return text;
 }
 
 std::string FunctionCore::dot() const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (const TraceEntry& entry : state_->entries) text += graph::dot(entry.program->graph());
+  for (const TraceEntry& entry : state_->entries) text += graph::dot(entry.program->written());
   return text;
 }
 

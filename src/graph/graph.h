@@ -1,5 +1,6 @@
-// A traced function as data: values and the operations between them, in the order they were
-// written.
+// A traced function as data: values and the operations between them, in an order in which they can
+// run. Values are numbered; each is an input, a capture, a constant, what a variable holds when a
+// call begins, or made by one node.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,20 @@ struct Node {
   std::vector<ValueId> in;
   std::vector<ValueId> out;
   std::source_location site;
+  bool random = false;  // draws random numbers: such nodes stay, and in this order
 };
 
 // An eager tensor that the function uses, held as a saved value.
 struct Capture {
-  detail::Saved saved;
+  std::shared_ptr<const detail::Saved> saved;
+  ValueId value = 0;
+
+  const detail::Header& header() const { return *saved->get(); }
+};
+
+// A value that was computed beforehand, row-major.
+struct Constant {
+  std::shared_ptr<const detail::StorageRef> storage;
   ValueId value = 0;
 };
 
@@ -50,8 +60,9 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> results;
   std::vector<Capture> captures;
+  std::vector<Constant> constants;
   std::vector<VariableUse> variables;
-  std::uint64_t random_counters = 0;  // one call draws as many
+  std::vector<std::uint64_t> draws;  // random counters that a call takes, by segment (reseed.h)
 };
 
 // One line per input, capture, variable, node and result.

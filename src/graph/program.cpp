@@ -84,7 +84,8 @@ StorageRef share(const StorageRef& storage) {
 }
 
 std::uint64_t take_counters(std::uint64_t count) {
-  return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
+  return count != 0 ? detail::context().random->next.fetch_add(count, std::memory_order_relaxed)
+                    : 0;
 }
 
 }  // namespace
@@ -114,13 +115,13 @@ void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source
         frame->bases[b] = input_data[buffer.index];
         break;
       case Where::capture:
-        frame->bases[b] = graph_.captures[buffer.index].saved.get()->storage->data;
+        frame->bases[b] = graph_.captures[buffer.index].header().storage->data;
         break;
       case Where::variable:
         frame->bases[b] = held[variables + buffer.index]->data;
         break;
       case Where::constant:
-        frame->bases[b] = constants_[buffer.index]->data;
+        frame->bases[b] = graph_.constants[buffer.index].storage->get()->data;
         break;
       case Where::arena:
         frame->bases[b] = arena ? arena->data + buffer.offset : nullptr;
@@ -135,12 +136,12 @@ void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source
   for (const Patch& patch : patches_) {
     frame->views[patch.view].data = frame->bases[patch.buffer] + patch.bytes;
   }
-  if (graph_.random_counters != 0) {
+  if (!random_.empty()) {
     const std::uint64_t seed = context.random->seed.load(std::memory_order_relaxed);
-    const std::uint64_t first = take_counters(graph_.random_counters);
+    const std::uint64_t first = take_counters(graph_.draws[0]);
     for (std::size_t i = 0; i < random_.size(); ++i) {
-      frame->random[i] = ops::AttrsBox(random_[i]->attrs.ref());
-      random_[i]->op->reseed(frame->random[i].data(), seed, first);
+      random_[i]->op->reseed(frame->random[i].data(), random_[i]->attrs.ref().data(), seed,
+                             {&first, 1});
     }
   }
   const std::span<const ops::KernelView> views = frame->views;
@@ -165,14 +166,14 @@ void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source
       case Where::input:
         return share(held[buffer.index]);
       case Where::capture: {
-        detail::Storage* storage = graph_.captures[buffer.index].saved.get()->storage;
+        detail::Storage* storage = graph_.captures[buffer.index].header().storage;
         detail::retain(storage);
         return StorageRef(storage);
       }
       case Where::variable:
         return share(held[variables + buffer.index]);
       case Where::constant:
-        return share(constants_[buffer.index]);
+        return share(*graph_.constants[buffer.index].storage);
       case Where::arena:
         break;  // never of a value that is kept
       case Where::result:
@@ -230,21 +231,20 @@ void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor>
   };
   for (std::size_t i = 0; i < in.size(); ++i) values[graph.inputs[i]] = in[i];
   for (const Capture& capture : graph.captures) {
-    values[capture.value] = materialise(*capture.saved.get(), "capture", site);
+    values[capture.value] = materialise(capture.header(), "capture", site);
   }
   for (const VariableUse& use : graph.variables) {
     if (use.read) values[*use.read] = Access::variable(use.variable).read(site);
   }
-  std::uint64_t seed = 0, first = 0;
-  if (graph.random_counters != 0) {
-    seed = detail::context().random->seed.load(std::memory_order_relaxed);
-    first = take_counters(graph.random_counters);
-  }
+  const std::uint64_t seed = detail::context().random->seed.load(std::memory_order_relaxed);
+  const std::uint64_t first = take_counters(graph.draws[0]);
   for (const Node& node : graph.nodes) {
     std::vector<Tensor> operands, made(node.out.size());
     for (const ValueId value : node.in) operands.push_back(take(value));
     ops::AttrsBox attrs(node.attrs.ref());
-    if (node.op->reseed != nullptr) node.op->reseed(attrs.data(), seed, first);
+    if (node.op->reseed != nullptr) {
+      node.op->reseed(attrs.data(), node.attrs.ref().data(), seed, {&first, 1});
+    }
     ops::apply_into(*node.op, operands, attrs.ref(), site, made);
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (uses[node.out[i]] > 0) values[node.out[i]] = std::move(made[i]);

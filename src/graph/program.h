@@ -17,12 +17,12 @@ namespace tenure::graph {
 
 class Program {
  public:
-  explicit Program(Graph graph);
+  explicit Program(std::shared_ptr<const Graph> written);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  const Graph& graph() const { return graph_; }
+  const Graph& written() const { return *written_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
   std::size_t constant_bytes() const;
@@ -71,13 +71,13 @@ class Program {
   };
   class FrameLease;
 
-  Graph graph_;
+  std::shared_ptr<const Graph> written_;  // as it was traced
+  Graph graph_;                           // as it runs
   std::vector<Buffer> buffers_;
   std::vector<Place> places_;  // of each value, then of copies
   std::vector<Step> steps_;
   std::vector<ops::KernelView> views_;
   std::vector<Patch> patches_;
-  std::vector<detail::StorageRef> constants_;
   std::vector<const Node*> random_;
   std::uint32_t result_buffers_ = 0;
   std::size_t arena_bytes_ = 0;

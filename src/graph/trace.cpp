@@ -4,6 +4,7 @@
 #include "core/warn.h"
 #include "memory/ledger.h"
 #include "memory/text.h"
+#include "ops/reseed.h"
 #include "tensor/variable_state.h"
 
 namespace tenure::graph {
@@ -64,7 +65,7 @@ Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_l
   Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "capture",
                         site, header.value_id);
   const ValueId value = Access::header(stand)->value;
-  graph_.captures.push_back({std::move(saved), value});
+  graph_.captures.push_back({std::make_shared<const detail::Saved>(std::move(saved)), value});
   captured_.emplace(header.id, value);
   return stand;
 }
@@ -74,6 +75,7 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   Node node;
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
+  node.random = op.reseed != nullptr;
   node.site = context_.call.op != nullptr ? context_.call.site : site;
   for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
   const std::uint64_t value_id = op.same_value ? Access::header(in[0])->value_id : 0;
@@ -129,7 +131,7 @@ Graph Trace::finish(std::span<Tensor> results, bool check_escapes, std::source_l
     }
   }
   symbols_.clear();
-  graph_.random_counters = random_.next.load(std::memory_order_relaxed);
+  graph_.draws.push_back(random_.next.load(std::memory_order_relaxed) & ops::kSegmentMask);
   return std::move(graph_);
 }
 

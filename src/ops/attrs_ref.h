@@ -45,6 +45,13 @@ class AttrsBox {
   explicit AttrsBox(AttrsRef ref)
       : value_(ref.data() != nullptr ? ref.type()->copy(ref.data()) : nullptr,
                AttrsDeleter{ref.type()}) {}
+  AttrsBox(const AttrsBox& other) : AttrsBox(other.ref()) {}
+  AttrsBox(AttrsBox&&) noexcept = default;
+  AttrsBox& operator=(AttrsBox other) noexcept {
+    value_.swap(other.value_);
+    return *this;
+  }
+  ~AttrsBox() = default;
   AttrsRef ref() const { return {value_.get(), value_.get_deleter().type}; }
   void* data() { return value_.get(); }
 

@@ -131,9 +131,10 @@ struct OpDef {
   GradKeeps grad_keeps{};
   Grads (*grad)(GradContext&) = nullptr;
   const char* no_gradient = nullptr;  // why there is none
-  // For an op that draws random numbers: moves the attributes of a traced node to a seed and to the
-  // first counter of a call.
-  void (*reseed)(void* attrs, std::uint64_t seed, std::uint64_t first) = nullptr;
+  // For an op that draws random numbers: makes `attrs`, which were a copy of a traced node's, those
+  // of a call whose segments (see reseed.h) begin at these counters.
+  void (*reseed)(void* attrs, const void* traced, std::uint64_t seed,
+                 std::span<const std::uint64_t> segments) = nullptr;
   mutable std::uint16_t index = 0;  // into the kernel tables; set once, by the registry
 
   static constexpr int kVariadic = -1;

@@ -1,0 +1,15 @@
+// What is done to a graph before it is planned. Each pass is one file, and a function from graph to
+// graph: the results of a call are the same before and after it, to the last bit.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace tenure::graph {
+
+Graph remove_dead(Graph graph);     // nodes that lead to no result and no assigned variable
+Graph fold_constants(Graph graph);  // small values that need no argument, computed now
+
+// All of them, in the order that serves best.
+Graph optimise(Graph graph);
+
+}  // namespace tenure::graph
