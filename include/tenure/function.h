@@ -3,23 +3,31 @@
 //   tenure::Function step = tenure::function("step", [&](tenure::Tensor a) {
 //     return tenure::tanh(tenure::matmul(a, w));
 //   });
-//   tenure::Tensor y = step(a);   // the first call with a's shape and dtype traces, later ones
-//   replay
+//   tenure::Tensor y = step(a);   // traced on the first call with a's shape and dtype, then
+//   replayed y = step(tenure::donate(y));  // y's bytes are given away: the result may take them
 //
-// Arguments and results are tensors, or whatever tidy accepts. Numbers, enums and strings among the
-// arguments are part of the signature: each value has its own trace. While tracing, tensors are
-// symbolic: they have a shape and a dtype, and no values.
+// Arguments and results are tensors, or whatever tidy accepts. Other arguments (numbers, enums,
+// strings, containers of them, anything with std::hash and ==) are part of the signature: each
+// value has its own trace. While tracing, tensors are symbolic: they have a shape and a dtype, and
+// no values. A struct's walk_tensors should visit its plain members too: only what it visits is
+// part of the signature.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,9 +39,10 @@ namespace tenure {
 
 struct FunctionOptions {
   std::size_t most_traces = 64;                   // kept; the least recently used goes first
-  std::size_t most_bytes = std::size_t{1} << 30;  // of constants and captures they hold
+  std::size_t most_bytes = std::size_t{1} << 30;  // of the constants and captures they hold
   bool check_escapes = false;  // report symbolic tensors that outlive their trace (or set
                                // TENURE_CHECK_ESCAPES=1)
+  bool checkpoint = false;     // see checkpoint()
 };
 
 // A trace in a function's cache.
@@ -43,7 +52,8 @@ struct TraceInfo {
   std::size_t steps = 0;        // kernel calls per run
   std::size_t arena_bytes = 0;  // that a call needs for what is neither argument nor result
   std::size_t bound_bytes = 0;  // the most of them alive at once: no plan needs less
-  std::size_t held_bytes = 0;   // constants
+  std::size_t held_bytes = 0;   // constants and captures
+  std::size_t stack_bytes = 0;  // the most that a call kept of a while_loop's states for a gradient
   std::uint64_t hits = 0;
 };
 
@@ -56,7 +66,57 @@ struct CaptureInfo {
   std::source_location born;
 };
 
+// An argument whose tensors are given away; see donate().
+template <class T>
+struct Donated {
+  T value;
+  std::source_location site;
+};
+
+// Gives a traced function the bytes of an argument, for its results: the tensor dies of the call.
+// It is an error if anything else uses those bytes, or if no result has their dtype and size.
+template <class T>
+Donated<T> donate(T value, std::source_location site = std::source_location::current()) {
+  return {std::move(value), site};
+}
+
 namespace detail {
+
+// A list whose first N elements need no allocation.
+template <class T, std::size_t N>
+class InlineList {
+ public:
+  void push_back(T value) {
+    if (size_ < N) {
+      inline_[size_++] = std::move(value);
+      return;
+    }
+    if (size_ == N) {
+      heap_.reserve(2 * N);
+      for (T& each : inline_) heap_.push_back(std::move(each));
+    }
+    heap_.push_back(std::move(value));
+    ++size_;
+  }
+  void resize(std::size_t size) {
+    while (size_ < size) push_back(T());
+  }
+  std::size_t size() const { return size_; }
+  std::span<T> span() { return {size_ <= N ? inline_.data() : heap_.data(), size_}; }
+  std::span<const T> span() const { return {size_ <= N ? inline_.data() : heap_.data(), size_}; }
+
+ private:
+  std::array<T, N> inline_{};
+  std::vector<T> heap_;
+  std::size_t size_ = 0;
+};
+
+// A plain argument that is not made of words: how to compare and to keep it.
+struct PlainArgument {
+  const void* value = nullptr;
+  bool (*equal)(const void* a, const void* b) = nullptr;
+  std::shared_ptr<const void> (*copy)(const void* value) = nullptr;
+};
 
 // What tells one trace of a function from another: shapes and dtypes, and plain values.
 class Key {
@@ -64,16 +124,51 @@ class Key {
   void add(std::int64_t word) { words_.push_back(word); }
   TENURE_API void add(const Tensor& tensor);
   TENURE_API void add(std::string_view text);
-  void clear() { words_.clear(); }
-  const std::vector<std::int64_t>& words() const { return words_; }
+  template <class T>
+  void add_plain(const T& value) {
+    add(static_cast<std::int64_t>(std::hash<T>()(value)));
+    plain_.push_back({&value,
+                      [](const void* a, const void* b) {
+                        return *static_cast<const T*>(a) == *static_cast<const T*>(b);
+                      },
+                      [](const void* from) -> std::shared_ptr<const void> {
+                        return std::make_shared<const T>(*static_cast<const T*>(from));
+                      }});
+  }
+  std::span<const std::int64_t> words() const { return words_.span(); }
+  std::span<const PlainArgument> plain() const { return plain_.span(); }
 
  private:
-  std::vector<std::int64_t> words_;
+  InlineList<std::int64_t, 40> words_;
+  InlineList<PlainArgument, 2> plain_;
 };
 
+using TensorList = InlineList<Tensor, 8>;
+
 template <class T>
-void add_plain(Key& key, const T& value) {
-  if constexpr (std::is_floating_point_v<T>) {
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+concept RangeArgument = requires(T& value) {
+  value.begin();
+  value.end();
+  value.size();
+} && !std::is_convertible_v<const T&, std::string_view>;
+template <class T>
+concept MapArgument = RangeArgument<T> && requires { typename T::mapped_type; };
+template <class T>
+concept TupleArgument = requires { std::tuple_size<T>::value; } && !RangeArgument<T>;
+
+// Adds an argument to the key, and its tensors to `in`.
+template <class T>
+void add_argument(Key& key, TensorList& in, T& value) {
+  static_assert(!std::is_pointer_v<T>,
+                "a traced function is never keyed by an address: pass the value");
+  if constexpr (std::is_same_v<T, Tensor>) {
+    key.add(value);
+    in.push_back(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
     const auto wide = static_cast<double>(value);
     std::int64_t bits;
     static_assert(sizeof bits == sizeof wide);
@@ -83,25 +178,64 @@ void add_plain(Key& key, const T& value) {
     key.add(static_cast<std::int64_t>(value));
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     key.add(std::string_view(value));
+  } else if constexpr (kIsOptional<T>) {
+    key.add(value ? 1 : 0);
+    if (value) add_argument(key, in, *value);
+  } else if constexpr (MapArgument<T>) {
+    key.add(static_cast<std::int64_t>(value.size()));
+    for (auto& [name, each] : value) {
+      add_argument(key, in, name);
+      add_argument(key, in, each);
+    }
+  } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
+    key.add(static_cast<std::int64_t>(value.size()));
+    for (const bool each : value) key.add(each ? 1 : 0);
+  } else if constexpr (RangeArgument<T>) {
+    key.add(static_cast<std::int64_t>(value.size()));
+    for (auto& each : value) add_argument(key, in, each);
+  } else if constexpr (TupleArgument<T>) {
+    std::apply([&](auto&... each) { (add_argument(key, in, each), ...); }, value);
+  } else if constexpr (CustomWalk<T>) {
+    walk_tensors(value, [&](auto& part) { add_argument(key, in, part); });
+  } else {
+    static_assert(
+        requires { std::hash<T>()(value); },
+        "a traced function cannot tell two of these arguments apart: give the type "
+        "std::hash and ==, or walk_tensors (see tenure/scope.h)");
+    key.add_plain(value);
+  }
+}
+
+// Calls visit(Tensor&) for the tensors in an argument or a result.
+template <class T, class Visit>
+void visit_argument(T& value, Visit&& visit) {
+  if constexpr (requires { std::hash<T>()(value); } && !CustomWalk<T> && !kIsOptional<T>) {
+    // plain
+  } else {
+    walk(value, visit);
   }
 }
 
 struct FunctionState;
-struct TraceEntry;
+
+// A function that traces: given symbolic arguments, calls the user's function, and gives the
+// tensors in its result and (as `shape`) the result with empty handles.
+struct Tracing {
+  void* object = nullptr;
+  std::vector<Tensor> (*trace)(void* object, std::vector<Tensor> symbols,
+                               std::shared_ptr<void>& shape) = nullptr;
+};
 
 // The part of a Function that does not depend on its types.
 class TENURE_API FunctionCore {
  public:
   FunctionCore(std::string_view name, FunctionOptions options, std::source_location site);
 
-  // Traces: given symbolic arguments, calls the user's function, and gives the tensors in its
-  // result and (as `shape`) the result with empty handles.
-  using Tracing = std::function<std::vector<Tensor>(std::vector<Tensor>, std::shared_ptr<void>&)>;
-  // One call: `in` are the arguments' tensors, `out` becomes the result's. Returns the result's
-  // shape.
-  std::shared_ptr<void> call(const Key& key, const std::vector<Tensor>& in,
-                             std::vector<Tensor>& out, const Tracing& trace,
-                             std::source_location site) const;
+  // One call: `in` are the arguments' tensors (those of `donated` given away, by position), `out`
+  // becomes the result's. Returns the result's shape.
+  std::shared_ptr<void> call(Key& key, std::span<const Tensor> in,
+                             std::span<const std::size_t> donated, TensorList& out,
+                             const Tracing& tracing, std::source_location site) const;
 
   std::string name() const;
   std::vector<TraceInfo> traces() const;
@@ -112,6 +246,11 @@ class TENURE_API FunctionCore {
  private:
   std::shared_ptr<FunctionState> state_;
 };
+
+template <class T>
+inline constexpr bool kIsDonated = false;
+template <class T>
+inline constexpr bool kIsDonated<Donated<T>> = true;
 
 }  // namespace detail
 
@@ -128,36 +267,24 @@ class Function<R(A...)> {
 
   R operator()(std::type_identity_t<A>... args,
                std::source_location site = std::source_location::current()) const {
-    using Arguments = std::tuple<std::remove_cvref_t<A>...>;
-    Arguments arguments(std::move(args)...);
-    detail::Key key;
-    std::vector<Tensor> in, out;
-    detail::walk(arguments, [&](Tensor& tensor) {
-      key.add(tensor);
-      in.push_back(tensor);
-    });
-    std::apply([&](const auto&... each) { (detail::add_plain(key, each), ...); }, arguments);
-    const auto trace = [&](std::vector<Tensor> symbols, std::shared_ptr<void>& shape) {
-      Arguments symbolic = arguments;
-      std::size_t next = 0;
-      detail::walk(symbolic, [&](Tensor& tensor) { tensor = std::move(symbols[next++]); });
-      std::vector<Tensor> results;
-      if constexpr (std::is_void_v<R>) {
-        std::apply(*fn_, std::move(symbolic));
+    return call(Arguments(std::move(args)...), {}, site);
+  }
+  // With arguments of which some are donated.
+  template <class... G>
+    requires(sizeof...(G) == sizeof...(A) && (detail::kIsDonated<std::remove_cvref_t<G>> || ...))
+  R operator()(G&&... args) const {
+    std::array<bool, sizeof...(A)> donated{detail::kIsDonated<std::remove_cvref_t<G>>...};
+    std::source_location site;
+    const auto given = [&site]<class T>(T&& value) -> decltype(auto) {
+      if constexpr (detail::kIsDonated<std::remove_cvref_t<T>>) {
+        site = value.site;
+        return std::move(value.value);
       } else {
-        auto result = std::make_shared<R>(std::apply(*fn_, std::move(symbolic)));
-        detail::walk(*result, [&](Tensor& tensor) { results.push_back(std::move(tensor)); });
-        shape = std::move(result);
+        return std::forward<T>(value);
       }
-      return results;
     };
-    const std::shared_ptr<void> shape = core_.call(key, in, out, trace, site);
-    if constexpr (!std::is_void_v<R>) {
-      R result = *static_cast<const R*>(shape.get());
-      std::size_t next = 0;
-      detail::walk(result, [&](Tensor& tensor) { tensor = std::move(out[next++]); });
-      return result;
-    }
+    Arguments arguments(given(std::forward<G>(args))...);
+    return call(std::move(arguments), donated, site);
   }
 
   std::string name() const { return core_.name(); }
@@ -167,6 +294,59 @@ class Function<R(A...)> {
   std::string dot() const { return core_.dot(); }  // the graphs, for Graphviz
 
  private:
+  using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+
+  R call(Arguments arguments, std::span<const bool> donated, std::source_location site) const {
+    detail::Key key;
+    detail::TensorList in, out;
+    detail::InlineList<std::size_t, 8> given;
+    std::size_t position = 0;
+    const auto add = [&](auto& argument) {
+      const std::size_t first = in.size();
+      detail::add_argument(key, in, argument);
+      if (!donated.empty() && donated[position]) {
+        for (std::size_t i = first; i < in.size(); ++i) given.push_back(i);
+      }
+      ++position;
+    };
+    std::apply([&](auto&... each) { (add(each), ...); }, arguments);
+    struct Call {
+      const Function& function;
+      Arguments& arguments;
+    } object{*this, arguments};
+    const auto tracing = [](void* call, std::vector<Tensor> symbols, std::shared_ptr<void>& shape) {
+      const Call& own = *static_cast<Call*>(call);
+      return own.function.trace(own.arguments, std::move(symbols), shape);
+    };
+    const std::shared_ptr<void> shape =
+        core_.call(key, in.span(), given.span(), out, {&object, tracing}, site);
+    if constexpr (!std::is_void_v<R>) {
+      R result = *static_cast<const R*>(shape.get());
+      std::size_t next = 0;
+      detail::visit_argument(result,
+                             [&](Tensor& tensor) { tensor = std::move(out.span()[next++]); });
+      return result;
+    }
+  }
+
+  std::vector<Tensor> trace(const Arguments& arguments, std::vector<Tensor> symbols,
+                            std::shared_ptr<void>& shape) const {
+    Arguments symbolic = arguments;
+    std::size_t next = 0;
+    const auto fill = [&](Tensor& tensor) { tensor = std::move(symbols[next++]); };
+    std::apply([&](auto&... each) { (detail::visit_argument(each, fill), ...); }, symbolic);
+    std::vector<Tensor> results;
+    if constexpr (std::is_void_v<R>) {
+      std::apply(*fn_, std::move(symbolic));
+    } else {
+      auto result = std::make_shared<R>(std::apply(*fn_, std::move(symbolic)));
+      detail::visit_argument(*result,
+                             [&](Tensor& tensor) { results.push_back(std::move(tensor)); });
+      shape = std::move(result);
+    }
+    return results;
+  }
+
   detail::FunctionCore core_;
   std::shared_ptr<std::function<R(A...)>> fn_;
 };
@@ -185,6 +365,19 @@ auto function(std::string_view name, F fn, FunctionOptions options = {},
               std::source_location site = std::source_location::current()) {
   using Signature = typename detail::SignatureOf<decltype(std::function(fn))>::Type;
   return Function<Signature>(name, std::move(fn), options, site);
+}
+
+// A function of which a tape keeps the arguments and nothing else: the backward pass runs it again,
+// with the same random numbers. Time for memory.
+template <class F>
+auto checkpoint(std::string_view name, F fn, FunctionOptions options = {},
+                std::source_location site = std::source_location::current()) {
+  options.checkpoint = true;
+  return function(name, std::move(fn), options, site);
+}
+template <class F>
+auto checkpoint(F fn, std::source_location site = std::source_location::current()) {
+  return checkpoint("checkpoint", std::move(fn), {}, site);
 }
 
 template <class R, class... A>

@@ -63,6 +63,11 @@ class TENURE_API GradientTape {
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
                                GradientOptions options = {},
                                std::source_location site = std::source_location::current());
+  // Of several targets, each with the gradient that flows into it, added up.
+  std::vector<Tensor> gradients(const std::vector<Tensor>& targets,
+                                const std::vector<Tensor>& output_gradients,
+                                const std::vector<Source>& sources, GradientOptions options = {},
+                                std::source_location site = std::source_location::current());
   // With respect to one tensor or variable.
   template <class S>
     requires std::same_as<S, Tensor> || std::same_as<S, Variable>

@@ -16,6 +16,10 @@ namespace {
 
 bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
+bool has_bit(std::uint16_t bits, std::size_t i) {
+  return (bits >> std::min<std::size_t>(i, 15) & 1) != 0;
+}
+
 Saved save(const Tensor& tensor, const LabelRef& owner) {
   return Saved(new_saved(*Access::header(tensor), Claim::saved_for_backward, owner));
 }
@@ -44,6 +48,7 @@ class Step final : public ops::GradContext {
     const TapeValue& value = node_.inputs[static_cast<std::size_t>(input)];
     return has_gradient(value.dtype) && reached_.contains(value.id);
   }
+  bool flows(int output) const override { return dy_[static_cast<std::size_t>(output)].defined(); }
   const Shape& x_shape(int input) const override {
     return node_.inputs[static_cast<std::size_t>(input)].shape;
   }
@@ -129,7 +134,7 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
     value.id = header.value_id;
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
-    if (i < 16 && (keep.inputs >> i & 1) != 0) value.saved = save(in[i], label_);
+    if (has_bit(keep.inputs, i)) value.saved = save(in[i], label_);
   }
   nodes_.push_back(std::move(node));
   return true;
@@ -144,7 +149,9 @@ void Tape::after(std::span<const Tensor> out) {
     value.id = header.value_id;
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
-    if ((node.keep.outputs >> i & 1) != 0) value.saved = save(out[i], label_);
+    const bool kept = node.op->keeps_output != nullptr ? node.op->keeps_output(node.attrs.ref(), i)
+                                                       : has_bit(node.keep.outputs, i);
+    if (kept) value.saved = save(out[i], label_);
     if (has_gradient(value.dtype)) tracked_.insert(value.id);
   }
 }
@@ -212,9 +219,21 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   }
 }
 
-std::vector<Tensor> Tape::gradient(const Tensor& target, const std::vector<Source>& sources,
+void Tape::check_target(const Header& target, const Tensor& seed) {
+  if (!has_gradient(target.layout.dtype)) {
+    raise<DtypeError>("gradient: the target is {}: only floating and complex dtypes have one",
+                      target.layout.dtype);
+  }
+  if (seed.defined() && seed.shape() != target.layout.shape) {
+    raise<ShapeError>("gradient: output_gradient is {}, the target {}", seed.shape(),
+                      target.layout.shape);
+  }
+}
+
+std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                                   const std::vector<Source>& sources,
                                    const GradientOptions& options, std::source_location site) {
-  const Header& goal = checked(target, "gradient");
+  for (const Tensor& target : targets) checked(target, "gradient");
   if (first_gradient_.line() != 0 && !options_.persistent) {
     throw TapeError(
         fmt::format("gradient: a tape gives its gradient once, and gave it at {}: make it "
@@ -222,14 +241,8 @@ std::vector<Tensor> Tape::gradient(const Tensor& target, const std::vector<Sourc
                     site_text(first_gradient_)),
         first_gradient_);
   }
-  if (!has_gradient(goal.layout.dtype)) {
-    raise<DtypeError>("gradient: the target is {}: only floating and complex dtypes have one",
-                      goal.layout.dtype);
-  }
-  Tensor seed = options.output_gradient;
-  if (seed.defined() && seed.shape() != goal.layout.shape) {
-    raise<ShapeError>("gradient: output_gradient is {}, the target {}", seed.shape(),
-                      goal.layout.shape);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    check_target(*Access::header(targets[i]), seeds[i]);
   }
   if (first_gradient_.line() == 0) first_gradient_ = site;
 
@@ -252,11 +265,13 @@ std::vector<Tensor> Tape::gradient(const Tensor& target, const std::vector<Sourc
   for (const Source& source : sources) source_ids.insert(id_of(source));
   const std::vector<bool> behind = nodes_behind(source_ids, reached);
   Gradients gradients;
-  if (!seed.defined()) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Header& goal = *Access::header(targets[i]);
     const CallScope call("gradient", site);
-    seed = ones(goal.layout.shape, goal.layout.dtype, site);
+    Tensor seed = seeds[i].defined() ? seeds[i] : ones(goal.layout.shape, goal.layout.dtype, site);
+    Tensor& flow = gradients[goal.value_id];
+    flow = flow.defined() ? std::move(flow) + std::move(seed) : std::move(seed);
   }
-  gradients[goal.value_id] = std::move(seed);
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (behind[i]) step_back(nodes_[i], reached, gradients, source_ids, site);
     if (!options_.persistent) nodes_.pop_back();
@@ -314,7 +329,18 @@ void GradientTape::watch(const Tensor& tensor, std::source_location site) {
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Source>& sources,
                                            GradientOptions options, std::source_location site) {
-  return tape_->gradient(target, sources, options, site);
+  return tape_->gradient({&target, 1}, {&options.output_gradient, 1}, sources, options, site);
+}
+
+std::vector<Tensor> GradientTape::gradients(const std::vector<Tensor>& targets,
+                                            const std::vector<Tensor>& output_gradients,
+                                            const std::vector<Source>& sources,
+                                            GradientOptions options, std::source_location site) {
+  if (output_gradients.size() != targets.size()) {
+    raise<ValueError>("gradients: {} output gradients for {} targets", output_gradients.size(),
+                      targets.size());
+  }
+  return tape_->gradient(targets, output_gradients, sources, options, site);
 }
 
 std::size_t GradientTape::saved_bytes() const { return tape_->saved_bytes(); }

@@ -53,8 +53,10 @@ class Tape final : public ops::Recorder {
   void read(const Tensor& value) override;
 
   void watch(const Tensor& tensor, std::source_location site);
-  std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
-                               const GradientOptions& options, std::source_location site);
+  // `seeds` flow into the targets; ones where one is empty.
+  std::vector<Tensor> gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                               const std::vector<Source>& sources, const GradientOptions& options,
+                               std::source_location site);
   std::size_t saved_bytes() const;
 
  private:
@@ -64,6 +66,7 @@ class Tape final : public ops::Recorder {
   std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
   void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
                  std::source_location site);
+  static void check_target(const Header& target, const Tensor& seed);
   void stop() noexcept;
 
   TapeOptions options_;

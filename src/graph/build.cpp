@@ -1,4 +1,4 @@
-// From a graph to a program: views become layouts, results of dying inputs take their bytes, and
+// From a graph to a program: views become layouts, results take the bytes of inputs that die, and
 // the planner places the rest.
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,6 @@
 #include "core/raise.h"
 #include "graph/passes/passes.h"
 #include "graph/program.h"
-#include "memory/context.h"
 #include "ops/strides.h"
 #include "ops/views.h"
 #include "tensor/variable_state.h"
@@ -26,21 +25,29 @@ const ops::Kernel& kernel_of(const ops::OpDef& op, DType dtype) {
   return kernel;
 }
 
+// Whether a step can throw: it may find values it cannot take, or need memory.
+bool can_fail(const Node& node) { return node.op->checks_values || control_attrs(node) != nullptr; }
+
 }  // namespace
 
 class Builder {
  public:
-  explicit Builder(Program& program) : p_(program), graph_(program.graph_) {}
+  Builder(Program& program, ProgramOptions options)
+      : p_(program), graph_(program.graph_), options_(std::move(options)) {}
 
   void build() {
     p_.places_.assign(graph_.values.size(), {kNowhere, {}});
-    p_.places_.reserve(graph_.values.size() + 4 * graph_.nodes.size());
+    p_.places_.reserve(graph_.values.size() + 4 * graph_.nodes.size() + graph_.results.size() +
+                       graph_.variables.size());
     place_given();
     resolve_views();
     find_last_uses();
+    find_writes_in_place();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       add_node(graph_.nodes[n], static_cast<int>(n));
     }
+    if (options_.body) place_body_results();
+    place_assigned();
     plan();
     bind();
   }
@@ -111,53 +118,135 @@ class Builder {
 
   bool is_kept(ValueId value) const { return last_use_[root_[value]] == kForever; }
 
+  // A variable's new value can be written where the old one lies when that one is not read any
+  // more, nothing else is made of the bytes, and no later step can fail.
+  void find_writes_in_place() {
+    over_variable_.assign(graph_.values.size(), kNowhere);
+    std::vector<int> kept(graph_.values.size(), 0);  // how often a root is
+    for (const ValueId value : graph_.results) ++kept[root_[value]];
+    for (const VariableUse& use : graph_.variables) {
+      if (use.assigned) ++kept[root_[*use.assigned]];
+    }
+    std::vector<std::uint32_t> wanted(graph_.values.size(), kNowhere);
+    for (std::size_t i = 0; i < graph_.variables.size(); ++i) {
+      const auto assigned = graph_.variables[i].assigned;
+      if (assigned && root_[*assigned] == *assigned && kept[*assigned] == 1) {
+        wanted[*assigned] = static_cast<std::uint32_t>(i);
+      }
+    }
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      for (std::size_t i = 0; i < node.out.size(); ++i) {
+        const std::uint32_t variable = wanted[node.out[i]];
+        if (variable == kNowhere || node.op->view != nullptr || control_attrs(node) != nullptr) {
+          continue;
+        }
+        const auto read = graph_.variables[variable].read;
+        const bool free = !read || last_use_[*read] < static_cast<int>(n) ||
+                          (last_use_[*read] == static_cast<int>(n) &&
+                           may_overwrite(node, i, root_of(node, *read)));
+        if (free) over_variable_[node.out[i]] = variable;
+      }
+      if (can_fail(node)) break;
+    }
+  }
+
+  // The one input of a node that is `root` itself; none if there are more, or views of it.
+  std::optional<std::size_t> root_of(const Node& node, ValueId root) const {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      if (root_[node.in[i]] != root) continue;
+      if (found || node.in[i] != root) return {};
+      found = i;
+    }
+    return found;
+  }
+
+  bool may_overwrite(const Node& node, std::size_t out, std::optional<std::size_t> in) const {
+    return in && out == 0 && node.op->may_overwrite.has(*in) &&
+           graph_.values[node.in[*in]].shape == graph_.values[node.out[out]].shape;
+  }
+
   void add_node(const Node& node, int index) {
     if (node.op->view != nullptr) {
       add_view(node);
       return;
     }
-    const Value& first = graph_.values[node.out[0]];
-    const DType dtype =
-        node.op->dispatch_on == ops::OpDef::kOutput0
-            ? first.dtype
-            : graph_.values[node.in[static_cast<std::size_t>(node.op->dispatch_on)]].dtype;
-    const ops::Kernel& kernel = kernel_of(*node.op, dtype);
+    const ControlAttrs* control = control_attrs(node);
+    const ops::Kernel* kernel = control == nullptr ? &kernel_for(node) : nullptr;
     std::vector<std::uint32_t> in, out;
     for (const ValueId value : node.in) {
       const auto place = static_cast<std::uint32_t>(value);
-      const bool taken = ops::accepts(node.op->accepts, p_.places_[place].layout, first.shape);
+      const bool taken = ops::accepts(node.op->accepts, p_.places_[place].layout,
+                                      graph_.values[node.out[0]].shape);
       in.push_back(taken ? place : add_copy(place));
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const ValueId value = node.out[i];
       Layout layout = contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
-      std::uint32_t buffer = i == 0 ? overwritten(node, index, layout) : kNowhere;
+      std::uint32_t buffer = control == nullptr ? overwritten(node, i, index, layout) : kNowhere;
       if (buffer == kNowhere) buffer = new_buffer(value, layout.nbytes());
       p_.places_[value] = {buffer, std::move(layout)};
       out.push_back(static_cast<std::uint32_t>(value));
     }
-    add_step(node.op, kernel, &node, in, out);
+    if (control != nullptr) {
+      add_control(node, *control, in, out);
+    } else {
+      add_step(node.op, *kernel, &node, in, out);
+    }
+  }
+
+  const ops::Kernel& kernel_for(const Node& node) const {
+    const int on = node.op->dispatch_on;
+    return kernel_of(*node.op, on == ops::OpDef::kOutput0
+                                   ? graph_.values[node.out[0]].dtype
+                                   : graph_.values[node.in[static_cast<std::size_t>(on)]].dtype);
   }
 
   std::uint32_t new_buffer(ValueId value, std::size_t bytes) {
+    if (const std::uint32_t variable = over_variable_[value]; variable != kNowhere) {
+      p_.writes_begin_ = std::min(p_.writes_begin_, p_.steps_.size());
+      return add_buffer(Where::assigned, variable, bytes);
+    }
     return is_kept(value) ? add_buffer(Where::result, p_.result_buffers_++, bytes)
                           : add_buffer(Where::arena, 0, bytes);
   }
 
-  // The buffer of an input that dies here and that the result may take, or none.
-  std::uint32_t overwritten(const Node& node, int index, const Layout& out) const {
-    if (is_kept(node.out[0])) return kNowhere;
-    for (std::size_t i = 0; i < node.in.size(); ++i) {
+  // The buffer of an input that dies here or was given away, and that the result may take, or none.
+  std::uint32_t overwritten(const Node& node, std::size_t output, int index, const Layout& out) {
+    const ValueId value = node.out[output];
+    if (over_variable_[value] != kNowhere) return kNowhere;
+    if (is_kept(value)) return donated(node, output, index, out);
+    for (std::size_t i = 0; output == 0 && i < node.in.size(); ++i) {
       if (!node.op->may_overwrite.has(i)) continue;
-      const ValueId value = node.in[i];
-      const Place& place = p_.places_[value];
+      const ValueId in = node.in[i];
+      const Place& place = p_.places_[in];
       const Buffer& buffer = p_.buffers_[place.buffer];
       const bool whole = place.layout.contiguous && place.layout.offset == 0 &&
                          place.layout.shape == out.shape && buffer.bytes == out.nbytes();
-      const bool dies = buffer.where == Where::arena && last_use_[root_[value]] == index;
+      const bool dies = buffer.where == Where::arena && last_use_[root_[in]] == index;
       const auto uses = std::ranges::count_if(
           node.in, [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
       if (whole && dies && uses == 1) return place.buffer;
+    }
+    return kNowhere;
+  }
+
+  std::uint32_t donated(const Node& node, std::size_t output, int index, const Layout& out) {
+    if (std::ranges::find(graph_.results, node.out[output]) == graph_.results.end()) {
+      return kNowhere;
+    }
+    for (std::size_t i = 0; i < options_.donated.size(); ++i) {
+      const ValueId given = graph_.inputs[i];
+      const bool fits = options_.donated[i] && graph_.values[given].dtype == out.dtype &&
+                        p_.buffers_[p_.places_[given].buffer].bytes == out.nbytes();
+      if (!fits) continue;
+      const int last = last_use_[given];
+      if (last > index || (last == index && !may_overwrite(node, output, root_of(node, given)))) {
+        continue;
+      }
+      options_.donated[i] = false;
+      return p_.places_[given].buffer;
     }
     return kNowhere;
   }
@@ -178,9 +267,12 @@ class Builder {
 
   // A row-major copy of a place: one to be used at once, or the bytes of value `of`.
   std::uint32_t add_copy(std::uint32_t from, std::optional<ValueId> of = {}) {
+    const std::size_t bytes = p_.places_[from].layout.nbytes();
+    return add_copy_to(from, of ? new_buffer(*of, bytes) : add_buffer(Where::arena, 0, bytes));
+  }
+
+  std::uint32_t add_copy_to(std::uint32_t from, std::uint32_t buffer) {
     Layout layout = contiguous_layout(p_.places_[from].layout.shape, p_.places_[from].layout.dtype);
-    const std::size_t bytes = layout.nbytes();
-    const std::uint32_t buffer = of ? new_buffer(*of, bytes) : add_buffer(Where::arena, 0, bytes);
     const ops::Kernel& kernel = kernel_of(ops::kCopy, layout.dtype);
     p_.places_.push_back({buffer, std::move(layout)});
     const auto place = static_cast<std::uint32_t>(p_.places_.size() - 1);
@@ -195,12 +287,12 @@ class Builder {
     life.end = now;
   }
 
-  void add_step(const ops::OpDef* op, const ops::Kernel& kernel, const Node* node,
-                std::span<const std::uint32_t> in, std::span<const std::uint32_t> out) {
+  Step new_step(const ops::OpDef* op, const Node* node, std::span<const std::uint32_t> in,
+                std::span<const std::uint32_t> out) {
     Step step;
     step.op = op;
-    step.run = kernel.run;
     step.node = node;
+    if (node != nullptr) step.attrs = node->attrs.ref();
     step.first = static_cast<std::uint32_t>(operands_.size());
     step.inputs = static_cast<std::uint16_t>(in.size());
     step.outputs = static_cast<std::uint16_t>(out.size());
@@ -208,19 +300,28 @@ class Builder {
     operands_.insert(operands_.end(), out.begin(), out.end());
     for (const std::uint32_t place : in) touch(p_.places_[place].buffer);
     for (const std::uint32_t place : out) touch(p_.places_[place].buffer);
+    return step;
+  }
+
+  void book_scratch(Step& step, std::size_t bytes) {
+    if (bytes == 0) return;
+    const std::uint32_t buffer = add_buffer(Where::arena, 0, bytes);
+    touch(buffer);
+    step.scratch = static_cast<std::int32_t>(buffer);
+  }
+
+  void add_step(const ops::OpDef* op, const ops::Kernel& kernel, const Node* node,
+                std::span<const std::uint32_t> in, std::span<const std::uint32_t> out) {
+    Step step = new_step(op, node, in, out);
+    step.run = kernel.run;
     if (kernel.scratch_bytes != nullptr) {
       std::vector<ops::KernelView> views;
       for (const std::uint32_t place : in) views.push_back(view_of(place));
       for (const std::uint32_t place : out) views.push_back(view_of(place));
       const std::span<const ops::KernelView> all = views;
-      const ops::KernelArgs args{.in = all.first(in.size()),
-                                 .out = all.subspan(in.size()),
-                                 .attrs = node != nullptr ? node->attrs.ref() : ops::AttrsRef()};
-      if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
-        const std::uint32_t buffer = add_buffer(Where::arena, 0, bytes);
-        touch(buffer);
-        step.scratch = static_cast<std::int32_t>(buffer);
-      }
+      book_scratch(step, kernel.scratch_bytes({.in = all.first(in.size()),
+                                               .out = all.subspan(in.size()),
+                                               .attrs = step.attrs}));
     }
     if (node != nullptr && op->reseed != nullptr) {
       step.random = static_cast<std::int32_t>(p_.random_.size());
@@ -229,9 +330,78 @@ class Builder {
     p_.steps_.push_back(step);
   }
 
+  void add_control(const Node& node, const ControlAttrs& attrs, std::span<const std::uint32_t> in,
+                   std::span<const std::uint32_t> out) {
+    Program::Control control;
+    for (const auto& body : attrs.bodies) {
+      control.bodies.push_back(std::make_unique<Program>(body, ProgramOptions{.body = true}));
+      control.arena_bytes = std::max(control.arena_bytes, control.bodies.back()->arena_bytes());
+    }
+    for (const ValueId value : node.out) control.used.push_back(last_use_[value] >= 0);
+    Step step = new_step(node.op, &node, in, out);
+    step.control = static_cast<std::int32_t>(p_.controls_.size());
+    book_scratch(step, p_.scratch_of(control, *node.op, attrs));
+    p_.controls_.push_back(std::move(control));
+    p_.steps_.push_back(step);
+  }
+
   ops::KernelView view_of(std::uint32_t place) const {
     const Layout& layout = p_.places_[place].layout;
     return {nullptr, &layout.shape, &layout.strides, layout.dtype};
+  }
+
+  // Every result of a body is a buffer of its own, which the program around it points somewhere.
+  void place_body_results() {
+    std::vector<std::uint32_t> owner(p_.buffers_.size(), kNowhere);
+    std::vector<std::uint32_t> buffers;
+    for (std::size_t i = 0; i < graph_.results.size(); ++i) {
+      const ValueId value = graph_.results[i];
+      const Place& place = p_.places_[value];
+      const bool own = p_.buffers_[place.buffer].where == Where::result &&
+                       owner[place.buffer] == kNowhere && place.layout.contiguous &&
+                       place.layout.nbytes() == p_.buffers_[place.buffer].bytes;
+      std::uint32_t buffer = place.buffer;
+      if (own) {
+        owner[buffer] = static_cast<std::uint32_t>(i);
+      } else {
+        buffer = add_buffer(Where::result, 0, place.layout.nbytes());
+        add_copy_to(static_cast<std::uint32_t>(value), buffer);
+      }
+      buffers.push_back(buffer);
+    }
+    for (Buffer& buffer : p_.buffers_) {
+      if (buffer.where == Where::result) buffer.where = Where::arena;
+    }
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      p_.buffers_[buffers[i]].where = Where::result;
+      p_.buffers_[buffers[i]].index = static_cast<std::uint32_t>(i);
+    }
+    p_.result_buffers_ = static_cast<std::uint32_t>(buffers.size());
+    p_.body_results_ = std::move(buffers);
+  }
+
+  // Variables that change, in the order in which calls lock them.
+  void place_assigned() {
+    for (std::size_t i = 0; i < graph_.variables.size(); ++i) {
+      const auto value = graph_.variables[i].assigned;
+      if (!value) continue;
+      Program::Assigned assigned{.variable = static_cast<std::uint32_t>(i)};
+      std::uint32_t buffer = p_.places_[*value].buffer;
+      assigned.in_place = p_.buffers_[buffer].where == Where::assigned;
+      const Layout& layout = p_.places_[*value].layout;
+      const bool own = p_.buffers_[buffer].where == Where::result && layout.contiguous &&
+                       layout.nbytes() == p_.buffers_[buffer].bytes;
+      if (!assigned.in_place && !own) {  // a view, or somebody else's bytes
+        buffer = add_buffer(Where::result, p_.result_buffers_++, layout.nbytes());
+        add_copy_to(static_cast<std::uint32_t>(*value), buffer);
+      }
+      assigned.result = p_.buffers_[buffer].index;
+      p_.assigned_.push_back(assigned);
+    }
+    std::ranges::sort(p_.assigned_, std::less<>(), [&](const Program::Assigned& assigned) {
+      return graph_.variables[assigned.variable].variable.get();
+    });
+    p_.writes_begin_ = std::min(p_.writes_begin_, p_.steps_.size());
   }
 
   void plan() {
@@ -254,30 +424,39 @@ class Builder {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Place& place = p_.places_[operands_[i]];
       p_.views_.push_back(view_of(operands_[i]));
-      p_.patches_.push_back(
-          {static_cast<std::uint32_t>(i), place.buffer,
-           place.layout.offset * static_cast<std::int64_t>(size_of(place.layout.dtype))});
+      const bool late = p_.buffers_[place.buffer].where == Where::assigned;
+      (late ? p_.late_patches_ : p_.patches_)
+          .push_back(
+              {static_cast<std::uint32_t>(i), place.buffer,
+               place.layout.offset * static_cast<std::int64_t>(size_of(place.layout.dtype))});
     }
   }
 
   Program& p_;
   const Graph& graph_;
-  std::vector<ValueId> root_;            // of values: whose bytes they share
-  std::vector<int> last_use_;            // of roots: the last node that reads them
-  std::vector<Life> lives_;              // of buffers
-  std::vector<std::uint32_t> operands_;  // places, step by step
+  ProgramOptions options_;
+  std::vector<ValueId> root_;                 // of values: whose bytes they share
+  std::vector<int> last_use_;                 // of roots: the last node that reads them
+  std::vector<std::uint32_t> over_variable_;  // of values: the variable they are written over
+  std::vector<Life> lives_;                   // of buffers
+  std::vector<std::uint32_t> operands_;       // places, step by step
 };
 
-Program::Program(std::shared_ptr<const Graph> written)
+Program::Program(std::shared_ptr<const Graph> written, ProgramOptions options)
     : written_(std::move(written)), graph_(optimise(*written_)) {
-  Builder(*this).build();
+  writes_begin_ = std::numeric_limits<std::size_t>::max();
+  Builder(*this, std::move(options)).build();
 }
 
 Program::~Program() = default;
 
-std::size_t Program::constant_bytes() const {
+std::size_t Program::held_bytes() const {
   std::size_t bytes = 0;
   for (const Constant& constant : graph_.constants) bytes += constant.storage->get()->nbytes;
+  for (const Capture& capture : graph_.captures) bytes += capture.header().storage->nbytes;
+  for (const Control& control : controls_) {
+    for (const auto& body : control.bodies) bytes += body->held_bytes();
+  }
   return bytes;
 }
 

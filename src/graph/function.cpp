@@ -4,41 +4,59 @@
 #include <cstdlib>
 #include <list>
 #include <mutex>
+#include <set>
+#include <thread>
 
 #include "core/raise.h"
 #include "core/warn.h"
+#include "graph/checkpoint.h"
+#include "graph/donation.h"
 #include "graph/program.h"
 #include "graph/trace.h"
 #include "memory/text.h"
 
 namespace tenure::detail {
 
-struct TraceEntry {
-  std::vector<std::int64_t> key;
-  std::string signature;
+namespace {
+
+struct Entry {
+  std::vector<std::int64_t> words;
+  std::vector<PlainArgument> plain;
+  std::vector<std::shared_ptr<const void>> plain_values;  // what those point at
+  std::vector<graph::Value> arguments;
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> result_shape;
   std::uint64_t hits = 0;
+
+  bool matches(const Key& key) const {
+    return std::ranges::equal(words, key.words()) &&
+           std::ranges::equal(plain, key.plain(), [](const auto& a, const auto& b) {
+             return a.equal == b.equal && a.equal(a.value, b.value);
+           });
+  }
 };
+
+std::string signature_of(const Entry& entry) {
+  std::string text;
+  for (const graph::Value& value : entry.arguments) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", value.dtype, value.shape);
+  }
+  return text;
+}
+
+}  // namespace
 
 struct FunctionState {
   LabelRef label;
   FunctionOptions options;
   std::mutex mutex;
-  std::list<TraceEntry> entries;  // the most recently used first
+  std::list<Entry> entries;  // the most recently used first
   bool warned = false;
+  // Signatures that are being traced, and by whom: a function may call itself only with another.
+  std::vector<std::pair<std::thread::id, std::vector<std::int64_t>>> in_progress;
 };
 
 namespace {
-
-std::string signature_of(const std::vector<Tensor>& in) {
-  std::string text;
-  for (const Tensor& x : in) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", x.dtype(), x.shape());
-  }
-  return text;
-}
 
 bool escapes_checked(const FunctionOptions& options) {
   static const bool always = [] {
@@ -48,33 +66,128 @@ bool escapes_checked(const FunctionOptions& options) {
   return always || options.check_escapes;
 }
 
-// The argument and dimension in which two signatures of one form differ, as text.
-std::string difference(const TraceEntry& a, const TraceEntry& b) {
-  return fmt::format("({}) and ({})", a.signature, b.signature);
+// What kept changing from trace to trace, and what to do about it.
+std::string what_changes(const std::list<Entry>& entries) {
+  const Entry& first = entries.front();
+  for (std::size_t a = 0; a < first.arguments.size(); ++a) {
+    std::set<DType> dtypes;
+    std::set<int> ranks;
+    for (const Entry& entry : entries) {
+      if (entry.arguments.size() != first.arguments.size()) continue;
+      dtypes.insert(entry.arguments[a].dtype);
+      ranks.insert(entry.arguments[a].shape.rank());
+    }
+    if (dtypes.size() > 1) {
+      return fmt::format("the dtype of argument {} kept changing: cast it before the call", a);
+    }
+    if (ranks.size() > 1) {
+      return fmt::format("the rank of argument {} kept changing: reshape it before the call", a);
+    }
+    for (int axis = 0; axis < first.arguments[a].shape.rank(); ++axis) {
+      std::set<std::int64_t> sizes;
+      for (const Entry& entry : entries) {
+        if (entry.arguments.size() == first.arguments.size()) {
+          sizes.insert(entry.arguments[a].shape[axis]);
+        }
+      }
+      if (sizes.size() < 2) continue;
+      return fmt::format(
+          "dimension {} of argument {} kept changing (it was {} to {}): pad it to a few sizes, or "
+          "declare it free with input({{dyn, ...}})",
+          axis, a, *sizes.begin(), *sizes.rbegin());
+    }
+  }
+  return "an argument that is no tensor kept changing: each of its values has its own trace";
 }
 
-TraceEntry make_entry(const FunctionState& state, const Key& key, const std::vector<Tensor>& in,
-                      const FunctionCore::Tracing& trace, std::source_location site) {
-  TraceEntry entry{key.words(), signature_of(in), nullptr, nullptr, 0};
+class InProgress {
+ public:
+  InProgress(FunctionState& state, const Key& key) : state_(state) {
+    const std::lock_guard lock(state.mutex);
+    std::pair mine{std::this_thread::get_id(), std::vector(key.words().begin(), key.words().end())};
+    if (std::ranges::find(state.in_progress, mine) != state.in_progress.end()) {
+      raise<UnsupportedError>(
+          "{} calls itself with the arguments it is being traced for, without end: use while_loop, "
+          "or call it with a number that counts down",
+          label_text(*state.label.get()));
+    }
+    words_ = mine.second;
+    state.in_progress.push_back(std::move(mine));
+  }
+  ~InProgress() {
+    const std::lock_guard lock(state_.mutex);
+    const auto mine = std::pair{std::this_thread::get_id(), words_};
+    state_.in_progress.erase(std::ranges::find(state_.in_progress, mine));
+  }
+  InProgress(const InProgress&) = delete;
+  InProgress& operator=(const InProgress&) = delete;
+
+ private:
+  FunctionState& state_;
+  std::vector<std::int64_t> words_;
+};
+
+Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> in,
+                 std::span<const std::size_t> donated, const Tracing& tracing,
+                 std::source_location site) {
+  const InProgress in_progress(state, key);
+  Entry entry;
+  entry.words.assign(key.words().begin(), key.words().end());
+  for (PlainArgument plain : key.plain()) {
+    entry.plain_values.push_back(plain.copy(plain.value));
+    plain.value = entry.plain_values.back().get();
+    entry.plain.push_back(plain);
+  }
+  for (const Tensor& x : in) entry.arguments.push_back({x.shape(), x.dtype()});
   graph::Graph traced;
   {
-    graph::Trace tracing(state.label);
+    graph::Trace trace(state.label, escapes_checked(state.options));
     std::vector<Tensor> symbols;
     symbols.reserve(in.size());
-    for (const Tensor& x : in) symbols.push_back(tracing.add_input(x, site));
-    std::vector<Tensor> results = trace(std::move(symbols), entry.result_shape);
-    traced = tracing.finish(results, escapes_checked(state.options), site);
+    for (const graph::Value& value : entry.arguments) {
+      symbols.push_back(trace.add_input(value.shape, value.dtype, site));
+    }
+    std::vector<Tensor> results =
+        tracing.trace(tracing.object, std::move(symbols), entry.result_shape);
+    traced = trace.finish(results, site);
   }
-  entry.program =
-      std::make_shared<graph::Program>(std::make_shared<graph::Graph>(std::move(traced)));
+  graph::ProgramOptions options;
+  options.donated = graph::check_donations(traced, donated);
+  entry.program = std::make_shared<graph::Program>(
+      std::make_shared<graph::Graph>(std::move(traced)), std::move(options));
   return entry;
+}
+
+// Drops what has not been used for longest while there is too much; says so once.
+void enforce_bounds(FunctionState& state) {
+  const FunctionOptions& options = state.options;
+  std::size_t bytes = 0;
+  for (const Entry& entry : state.entries) bytes += entry.program->held_bytes();
+  const auto too_much = [&] {
+    return state.entries.size() > options.most_traces || bytes > options.most_bytes;
+  };
+  if (!too_much() || state.entries.size() < 2) return;
+  if (!std::exchange(state.warned, true)) {
+    const bool traces = state.entries.size() > options.most_traces;
+    warn(fmt::format(
+        "{} has {}, of which the least recently used are dropped: {}",
+        label_text(*state.label.get()),
+        traces ? fmt::format("more than {} traces", options.most_traces)
+               : fmt::format("traces that hold {} bytes, more than {}", bytes, options.most_bytes),
+        what_changes(state.entries)));
+  }
+  while (too_much() && state.entries.size() > 1) {
+    bytes -= state.entries.back().program->held_bytes();
+    state.entries.pop_back();
+  }
 }
 
 }  // namespace
 
 void Key::add(const Tensor& tensor) {
-  const Header& header = checked(tensor, "call", static_cast<int>(words_.size()));
-  add(static_cast<std::int64_t>(header.layout.dtype) << 8 | header.layout.shape.rank());
+  const Header& header = checked(tensor, "call");
+  add(static_cast<std::int64_t>(header.device.type) << 16 |
+      static_cast<std::int64_t>(header.layout.dtype) << 8 | header.layout.shape.rank());
   for (const std::int64_t dim : header.layout.shape) add(dim);
 }
 
@@ -90,15 +203,16 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
   state_->options = options;
 }
 
-std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tensor>& in,
-                                         std::vector<Tensor>& out, const Tracing& trace,
-                                         std::source_location site) const {
-  Context& current = context();
+std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
+                                         std::span<const std::size_t> donated, TensorList& out,
+                                         const Tracing& tracing, std::source_location site) const {
+  for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;
   {
     const std::lock_guard lock(state_->mutex);
-    const auto found = std::ranges::find(state_->entries, key.words(), &TraceEntry::key);
+    const auto found = std::ranges::find_if(state_->entries,
+                                            [&](const Entry& entry) { return entry.matches(key); });
     if (found != state_->entries.end()) {
       ++found->hits;
       state_->entries.splice(state_->entries.begin(), state_->entries, found);
@@ -108,28 +222,27 @@ std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tenso
   }
   if (program == nullptr) {
     // Traced without the lock: the user's function may call this one, or take its time.
-    TraceEntry entry = make_entry(*state_, key, in, trace, site);
+    Entry entry = make_entry(*state_, key, in, donated, tracing, site);
     program = entry.program;
     shape = entry.result_shape;
     const std::lock_guard lock(state_->mutex);
     state_->entries.push_front(std::move(entry));
-    if (state_->entries.size() > state_->options.most_traces) {
-      if (!std::exchange(state_->warned, true)) {
-        warn(
-            fmt::format("{} was traced for more than {} signatures, of which the oldest are "
-                        "dropped: {} are two of them. Give it arguments of fewer shapes.",
-                        label_text(*state_->label.get()), state_->options.most_traces,
-                        difference(state_->entries.front(), *std::next(state_->entries.begin()))));
-      }
-      state_->entries.pop_back();
-    }
+    enforce_bounds(*state_);
   }
   out.resize(program->written().results.size());
-  if (current.trace != nullptr || current.tapes != nullptr) {
-    graph::interpret(program->written(), in, out, site);
-  } else {
-    program->run(in, out, site);
+  const Context& current = context();
+  const bool watched = current.trace != nullptr || current.tapes != nullptr;
+  const graph::Donation donation(in, donated, state_->label, site);
+  if (!watched) {
+    program->run(in, out.span(), site, &donation);
+    return shape;
   }
+  if (state_->options.checkpoint) {
+    graph::call_as_one(*program, in, out.span(), site);
+  } else {
+    graph::interpret(program->written(), in, out.span(), site);
+  }
+  donation.take();
   return shape;
 }
 
@@ -138,11 +251,11 @@ std::string FunctionCore::name() const { return state_->label->text; }
 std::vector<TraceInfo> FunctionCore::traces() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<TraceInfo> infos;
-  for (const TraceEntry& entry : state_->entries) {
+  for (const Entry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
-    infos.push_back({entry.signature, program.written().nodes.size(), program.steps(),
-                     program.arena_bytes(), program.bound_bytes(), program.constant_bytes(),
-                     entry.hits});
+    infos.push_back({signature_of(entry), program.written().nodes.size(), program.steps(),
+                     program.arena_bytes(), program.bound_bytes(), program.held_bytes(),
+                     program.stack_bytes(), entry.hits});
   }
   return infos;
 }
@@ -150,7 +263,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
 std::vector<CaptureInfo> FunctionCore::captures() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<CaptureInfo> infos;
-  for (const TraceEntry& entry : state_->entries) {
+  for (const Entry& entry : state_->entries) {
     for (const graph::Capture& capture : entry.program->written().captures) {
       const Header& saved = capture.header();
       const LabelRef name = name_of(saved);
@@ -164,14 +277,14 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
 std::string FunctionCore::dump() const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (const TraceEntry& entry : state_->entries) text += graph::dump(entry.program->written());
+  for (const Entry& entry : state_->entries) text += graph::dump(entry.program->written());
   return text;
 }
 
 std::string FunctionCore::dot() const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (const TraceEntry& entry : state_->entries) text += graph::dot(entry.program->written());
+  for (const Entry& entry : state_->entries) text += graph::dot(entry.program->written());
   return text;
 }
 

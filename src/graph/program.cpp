@@ -1,9 +1,8 @@
 #include "graph/program.h"
 
 #include "core/raise.h"
+#include "graph/frame.h"
 #include "memory/context.h"
-#include "memory/transfer.h"
-#include "ops/apply.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
 
@@ -11,46 +10,13 @@ namespace tenure::graph {
 
 using detail::Access;
 using detail::Header;
+using detail::Storage;
 using detail::StorageRef;
-
-// A frame that goes back when the call ends, and lets go of everything.
-class Program::FrameLease {
- public:
-  explicit FrameLease(Program& program) : program_(program) {
-    {
-      const std::lock_guard lock(program.mutex_);
-      if (!program.free_.empty()) {
-        frame_ = std::move(program.free_.back());
-        program.free_.pop_back();
-      }
-    }
-    if (frame_ == nullptr) {
-      frame_ = std::make_unique<Frame>();
-      frame_->views = program.views_;
-      frame_->bases.resize(program.buffers_.size());
-      frame_->held.reserve(program.graph_.inputs.size() + program.graph_.variables.size() +
-                           program.result_buffers_);
-      for (const Node* node : program.random_) frame_->random.emplace_back(node->attrs.ref());
-    }
-  }
-  ~FrameLease() {
-    frame_->held.clear();
-    const std::lock_guard lock(program_.mutex_);
-    program_.free_.push_back(std::move(frame_));
-  }
-  FrameLease(const FrameLease&) = delete;
-  FrameLease& operator=(const FrameLease&) = delete;
-  Frame* operator->() const { return frame_.get(); }
-
- private:
-  Program& program_;
-  std::unique_ptr<Frame> frame_;
-};
 
 namespace {
 
 // The bytes of a tensor, row-major, held.
-StorageRef held_bytes(const Tensor& x, std::byte*& data, std::source_location site) {
+StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location site) {
   const Tensor whole = Access::header(x)->layout.contiguous ? x : contiguous(Arg(x, site));
   const detail::Pin pin(whole, "call", site);
   detail::retain(pin->storage);
@@ -69,193 +35,214 @@ StorageRef held_value(detail::VariableState& variable, std::source_location site
   return held;
 }
 
-void set_value(detail::VariableState& variable, StorageRef value, std::source_location site) {
-  const std::lock_guard lock(variable.mutex);
-  Header& slot = *variable.value.get();
-  if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site});
-  detail::Storage* old = std::exchange(slot.storage, value.give());
-  unpin(slot);
-  detail::release(old);
-}
-
-StorageRef share(const StorageRef& storage) {
-  detail::retain(storage.get());
-  return StorageRef(storage.get());
-}
-
-std::uint64_t take_counters(std::uint64_t count) {
-  return count != 0 ? detail::context().random->next.fetch_add(count, std::memory_order_relaxed)
-                    : 0;
+StorageRef share(Storage* storage) {
+  detail::retain(storage);
+  return StorageRef(storage);
 }
 
 }  // namespace
 
-void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site) {
-  detail::Context& context = detail::context();
-  FrameLease frame(*this);
-  StorageRef arena;
-  if (arena_bytes_ != 0) {
-    arena = StorageRef(detail::allocate_storage({}, arena_bytes_, context.session));
+std::uint64_t take_counters(std::uint64_t count) {
+  return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
+}
+
+std::unique_ptr<Program::Frame> Program::new_frame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->views = views_;
+  frame->bases.resize(buffers_.size());
+  frame->inputs.resize(graph_.inputs.size());
+  frame->held.reserve(graph_.inputs.size() + graph_.variables.size() + result_buffers_);
+  frame->locks.reserve(assigned_.size());
+  frame->pinned.reserve(assigned_.size());
+  frame->old.reserve(2 * assigned_.size());
+  for (const Node* node : random_) frame->random.emplace_back(node->attrs.ref());
+  frame->segments.reserve(graph_.draws.size());
+  return frame;
+}
+
+void Program::patch(Frame& frame, std::span<const Patch> patches) {
+  for (const Patch& patch : patches) {
+    frame.views[patch.view].data = frame.bases[patch.buffer] + patch.bytes;
   }
-  std::vector<StorageRef>& held = frame->held;
-  std::vector<std::byte*>& input_data = frame->inputs;
-  input_data.resize(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i)
-    held.push_back(held_bytes(in[i], input_data[i], site));
-  const std::size_t variables = held.size();
-  for (const VariableUse& use : graph_.variables) {
-    held.push_back(use.read ? held_value(*use.variable, site) : StorageRef());
-  }
-  const std::size_t results = held.size();
-  held.resize(results + result_buffers_);
-  for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    const Buffer& buffer = buffers_[b];
-    switch (buffer.where) {
-      case Where::input:
-        frame->bases[b] = input_data[buffer.index];
-        break;
-      case Where::capture:
-        frame->bases[b] = graph_.captures[buffer.index].header().storage->data;
-        break;
-      case Where::variable:
-        frame->bases[b] = held[variables + buffer.index]->data;
-        break;
-      case Where::constant:
-        frame->bases[b] = graph_.constants[buffer.index].storage->get()->data;
-        break;
-      case Where::arena:
-        frame->bases[b] = arena ? arena->data + buffer.offset : nullptr;
-        break;
-      case Where::result:
-        held[results + buffer.index] =
-            StorageRef(detail::allocate_storage({}, buffer.bytes, context.session));
-        frame->bases[b] = held[results + buffer.index]->data;
-        break;
-    }
-  }
-  for (const Patch& patch : patches_) {
-    frame->views[patch.view].data = frame->bases[patch.buffer] + patch.bytes;
-  }
-  if (!random_.empty()) {
-    const std::uint64_t seed = context.random->seed.load(std::memory_order_relaxed);
-    const std::uint64_t first = take_counters(graph_.draws[0]);
-    for (std::size_t i = 0; i < random_.size(); ++i) {
-      random_[i]->op->reseed(frame->random[i].data(), random_[i]->attrs.ref().data(), seed,
-                             {&first, 1});
-    }
-  }
-  const std::span<const ops::KernelView> views = frame->views;
-  for (const Step& step : steps_) {
-    ops::Problem problem;
+}
+
+void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
+                        std::source_location site) {
+  const std::span<const ops::KernelView> views = frame.views;
+  ops::Problem problem;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Step& step = steps_[i];
     ops::KernelArgs args{.in = views.subspan(step.first, step.inputs),
                          .out = views.subspan(step.first + step.inputs, step.outputs),
-                         .attrs = {},
+                         .attrs = step.attrs,
                          .problem = &problem};
-    if (step.random >= 0) {
-      args.attrs = frame->random[static_cast<std::size_t>(step.random)].ref();
-    } else if (step.node != nullptr) {
-      args.attrs = step.node->attrs.ref();
+    if (step.scratch >= 0) args.scratch = frame.bases[static_cast<std::size_t>(step.scratch)];
+    if (step.control >= 0) {
+      run_control(step, args, site);
+      if (step.node->random)
+        frame.segments.push_back(take_counters(graph_.draws[frame.segments.size()]));
+      continue;
     }
-    if (step.scratch >= 0) args.scratch = frame->bases[static_cast<std::size_t>(step.scratch)];
+    if (step.random >= 0) {
+      ops::AttrsBox& own = frame.random[static_cast<std::size_t>(step.random)];
+      const std::uint64_t seed = detail::context().random->seed.load(std::memory_order_relaxed);
+      step.op->reseed(own.data(), step.attrs.data(), seed, frame.segments);
+      args.attrs = own.ref();
+    }
     step.run(args);
     if (problem.format != nullptr) [[unlikely]]
       ops::raise_problem(problem, step.op->name);
   }
-  const auto storage_of = [&](const Buffer& buffer) {
-    switch (buffer.where) {
-      case Where::input:
-        return share(held[buffer.index]);
-      case Where::capture: {
-        detail::Storage* storage = graph_.captures[buffer.index].header().storage;
-        detail::retain(storage);
-        return StorageRef(storage);
-      }
-      case Where::variable:
-        return share(held[variables + buffer.index]);
-      case Where::constant:
-        return share(*graph_.constants[buffer.index].storage);
-      case Where::arena:
-        break;  // never of a value that is kept
-      case Where::result:
-        return share(held[results + buffer.index]);
-    }
-    return StorageRef();
-  };
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const Place& place = places_[graph_.results[i]];
-    const Buffer& buffer = buffers_[place.buffer];
-    Layout layout = place.layout;
-    StorageRef storage = storage_of(buffer);
-    if (buffer.where == Where::input) {
-      layout.offset += (input_data[buffer.index] - storage->data) /
-                       static_cast<std::int64_t>(size_of(layout.dtype));
-    }
-    out[i] =
-        Access::adopt(new_tensor(context, std::move(layout), std::move(storage), "call", site));
-  }
-  for (const VariableUse& use : graph_.variables) {
-    if (!use.assigned) continue;
-    const Place& place = places_[*use.assigned];
-    const Buffer& buffer = buffers_[place.buffer];
-    const bool own = buffer.where == Where::result && place.layout.contiguous &&
-                     place.layout.nbytes() == buffer.bytes;
-    if (own) {
-      set_value(*use.variable, storage_of(buffer), site);
-    } else {  // a view, or somebody else's bytes: the variable gets a copy
-      StorageRef copy(detail::allocate_storage({}, place.layout.nbytes(), context.session));
-      const StorageRef from = storage_of(buffer);
-      Layout layout = place.layout;
-      if (buffer.where == Where::input) {
-        layout.offset += (input_data[buffer.index] - from->data) /
-                         static_cast<std::int64_t>(size_of(layout.dtype));
-      }
-      detail::device_transfer(DeviceType::cpu).within(copy->data, *from.get(), layout);
-      set_value(*use.variable, std::move(copy), site);
-    }
-  }
 }
 
-void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,
-               std::source_location site) {
-  std::vector<Tensor> values(graph.values.size());
-  std::vector<int> uses(graph.values.size(), 0);  // left, so that dead values can be let go
-  for (const Node& node : graph.nodes) {
-    for (const ValueId value : node.in) ++uses[value];
-  }
-  for (const ValueId value : graph.results) ++uses[value];
-  for (const VariableUse& use : graph.variables) {
-    if (use.assigned) ++uses[*use.assigned];
-  }
-  const auto take = [&](ValueId value) {
-    return --uses[value] == 0 ? std::move(values[value]) : values[value];
-  };
-  for (std::size_t i = 0; i < in.size(); ++i) values[graph.inputs[i]] = in[i];
-  for (const Capture& capture : graph.captures) {
-    values[capture.value] = materialise(capture.header(), "capture", site);
-  }
-  for (const VariableUse& use : graph.variables) {
-    if (use.read) values[*use.read] = Access::variable(use.variable).read(site);
-  }
-  const std::uint64_t seed = detail::context().random->seed.load(std::memory_order_relaxed);
-  const std::uint64_t first = take_counters(graph.draws[0]);
-  for (const Node& node : graph.nodes) {
-    std::vector<Tensor> operands, made(node.out.size());
-    for (const ValueId value : node.in) operands.push_back(take(value));
-    ops::AttrsBox attrs(node.attrs.ref());
-    if (node.op->reseed != nullptr) {
-      node.op->reseed(attrs.data(), node.attrs.ref().data(), seed, {&first, 1});
+// One call of a function's program.
+class Program::Call {
+ public:
+  Call(Program& program, std::source_location site)
+      : p_(program), frame_(program), context_(detail::context()), site_(site) {}
+
+  void run(std::span<const Tensor> in, std::span<Tensor> out, const Donation* donation) {
+    hold(in);
+    find_memory();
+    if (donation != nullptr) donation->take();
+    p_.patch(*frame_, p_.patches_);
+    frame_->segments.assign(1, take_counters(p_.graph_.draws[0]));
+    p_.run_steps(*frame_, 0, p_.writes_begin_, site_);
+    begin_writes();
+    p_.run_steps(*frame_, p_.writes_begin_, p_.steps_.size(), site_);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Place& place = p_.places_[p_.graph_.results[i]];
+      Layout layout = place.layout;
+      StorageRef storage = bytes_of(place, layout);
+      out[i] =
+          Access::adopt(new_tensor(context_, std::move(layout), std::move(storage), "call", site_));
     }
-    ops::apply_into(*node.op, operands, attrs.ref(), site, made);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      if (uses[node.out[i]] > 0) values[node.out[i]] = std::move(made[i]);
+    finish_writes();
+  }
+
+ private:
+  void hold(std::span<const Tensor> in) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
+    }
+    variables_ = frame_->held.size();
+    for (const VariableUse& use : p_.graph_.variables) {
+      frame_->held.push_back(use.read ? held_value(*use.variable, site_) : StorageRef());
+    }
+    results_ = frame_->held.size();
+    frame_->held.resize(results_ + p_.result_buffers_);
+  }
+
+  void find_memory() {
+    if (p_.arena_bytes_ != 0) arena_ = allocate(p_.arena_bytes_);
+    for (std::size_t b = 0; b < p_.buffers_.size(); ++b) {
+      const Buffer& buffer = p_.buffers_[b];
+      std::byte*& base = frame_->bases[b];
+      switch (buffer.where) {
+        case Where::input:
+          base = frame_->inputs[buffer.index];
+          break;
+        case Where::capture:
+          base = p_.graph_.captures[buffer.index].header().storage->data;
+          break;
+        case Where::variable:
+          base = frame_->held[variables_ + buffer.index]->data;
+          break;
+        case Where::assigned:
+          break;
+        case Where::constant:
+          base = p_.graph_.constants[buffer.index].storage->get()->data;
+          break;
+        case Where::arena:
+          base = arena_ ? arena_->data + buffer.offset : nullptr;
+          break;
+        case Where::result:
+          frame_->held[results_ + buffer.index] = allocate(buffer.bytes);
+          base = frame_->held[results_ + buffer.index]->data;
+          break;
+      }
     }
   }
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = take(graph.results[i]);
-  for (const VariableUse& use : graph.variables) {
-    if (use.assigned) {
-      Access::variable(use.variable).assign(Arg(take(*use.assigned), site));
+
+  StorageRef allocate(std::size_t bytes) const {
+    return StorageRef(detail::allocate_storage({}, bytes, context_.session));
+  }
+
+  // From here on nobody else reads the variables that change, and nothing can fail: each is written
+  // where it lies, or, when somebody still uses those bytes, to new ones.
+  void begin_writes() {
+    for (const Assigned& assigned : p_.assigned_) {
+      detail::VariableState& variable = *p_.graph_.variables[assigned.variable].variable;
+      frame_->locks.emplace_back(variable.mutex);
+      Header& slot = *variable.value.get();
+      if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site_});
+      frame_->pinned.push_back(&slot);
+      if (!assigned.in_place) continue;
+      StorageRef& held = frame_->held[variables_ + assigned.variable];
+      const std::uint32_t known = held.get() == slot.storage ? 2 : 1;
+      const bool alone = slot.storage->handles.load(std::memory_order_acquire) == known;
+      StorageRef target = alone ? share(slot.storage) : allocate(slot.storage->nbytes);
+      frame_->old.push_back(std::exchange(held, std::move(target)));  // steps may still read it
+    }
+    for (const Assigned& assigned : p_.assigned_) {
+      if (assigned.in_place)
+        give(assigned, share(frame_->held[variables_ + assigned.variable].get()));
+    }
+    for (const Patch& patch : p_.late_patches_) {
+      const std::uint32_t variable = p_.buffers_[patch.buffer].index;
+      frame_->bases[patch.buffer] = frame_->held[variables_ + variable]->data;
+    }
+    p_.patch(*frame_, p_.late_patches_);
+  }
+
+  void give(const Assigned& assigned, StorageRef value) {
+    Header& slot = *p_.graph_.variables[assigned.variable].variable->value.get();
+    frame_->old.push_back(StorageRef(std::exchange(slot.storage, value.give())));
+  }
+
+  // The storage of a place; `layout`, the place's, becomes one over that storage.
+  StorageRef bytes_of(const Place& place, Layout& layout) const {
+    const Buffer& buffer = p_.buffers_[place.buffer];
+    switch (buffer.where) {
+      case Where::input: {
+        Storage* storage = frame_->held[buffer.index].get();
+        layout.offset += (frame_->inputs[buffer.index] - storage->data) /
+                         static_cast<std::int64_t>(size_of(layout.dtype));
+        return share(storage);
+      }
+      case Where::capture:
+        return share(p_.graph_.captures[buffer.index].header().storage);
+      case Where::variable:
+        return share(frame_->held[variables_ + buffer.index].get());
+      case Where::constant:
+        return share(p_.graph_.constants[buffer.index].storage->get());
+      case Where::result:
+        return share(frame_->held[results_ + buffer.index].get());
+      case Where::assigned:
+      case Where::arena:
+        break;  // never of a value that is kept
+    }
+    return {};
+  }
+
+  void finish_writes() {
+    for (const Assigned& assigned : p_.assigned_) {
+      if (!assigned.in_place) give(assigned, share(frame_->held[results_ + assigned.result].get()));
     }
   }
+
+  Program& p_;
+  FrameLease frame_;
+  detail::Context& context_;
+  std::source_location site_;
+  StorageRef arena_;
+  std::size_t variables_ = 0;  // where they begin among what the frame holds
+  std::size_t results_ = 0;
+};
+
+void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
+                  const Donation* donation) {
+  Call(*this, site).run(in, out, donation);
 }
 
 }  // namespace tenure::graph

@@ -1,7 +1,12 @@
 // A graph made ready to run: every value has a place, every operation is a bound kernel call, and
-// the memory of all of them is planned. Running it allocates one arena and the results.
+// the memory of all of them is planned.
+//
+// A function's program takes tensors and gives tensors: a run takes one arena from the pool,
+// allocates the results, and assigns variables. A body's program reads and writes where the program
+// around it says, and its arena lies in that one's.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,33 +14,53 @@
 #include <span>
 #include <vector>
 
+#include "graph/control.h"
+#include "graph/donation.h"
 #include "graph/graph.h"
 #include "graph/plan/plan.h"
 #include "ops/kernel.h"
 
 namespace tenure::graph {
 
+struct ProgramOptions {
+  bool body = false;
+  std::vector<bool> donated = {};  // inputs whose bytes a run may overwrite
+};
+
 class Program {
  public:
-  explicit Program(std::shared_ptr<const Graph> written);
+  explicit Program(std::shared_ptr<const Graph> written, ProgramOptions options = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   const Graph& written() const { return *written_; }
+  const std::shared_ptr<const Graph>& shared_written() const { return written_; }
+  const Graph& graph() const { return graph_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
-  std::size_t constant_bytes() const;
+  std::size_t held_bytes() const;                           // constants and captures
   std::size_t steps() const { return steps_.size(); }
+  std::size_t stack_bytes() const { return stack_bytes_.load(std::memory_order_relaxed); }
 
   // One call. `in` are tensors of the graph's inputs' shapes and dtypes; safe from several threads.
-  void run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site);
+  void run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
+           const Donation* donation = nullptr);
 
  private:
   friend class Builder;
+  friend class BodyRun;
 
   // What a value's bytes lie in.
-  enum class Where : std::uint8_t { input, capture, variable, constant, arena, result };
+  enum class Where : std::uint8_t {
+    input,
+    capture,
+    variable,  // as it was when the call began
+    assigned,  // a variable's new value, written over the old one if nobody else looks
+    constant,
+    arena,
+    result,
+  };
   struct Buffer {
     Where where = Where::arena;
     std::uint32_t index = 0;  // of the input, capture, variable, constant or result
@@ -48,18 +73,31 @@ class Program {
   };
   struct Step {
     const ops::OpDef* op = nullptr;
-    ops::KernelFn run = nullptr;
-    const Node* node = nullptr;  // none for a copy
-    std::uint32_t first = 0;     // of its views: inputs, then outputs
+    ops::KernelFn run = nullptr;  // none for control flow
+    const Node* node = nullptr;   // none for a copy
+    ops::AttrsRef attrs;
+    std::uint32_t first = 0;  // of its views: inputs, then outputs
     std::uint16_t inputs = 0;
     std::uint16_t outputs = 0;
     std::int32_t scratch = -1;  // a buffer
     std::int32_t random = -1;   // its index among those that draw random numbers
+    std::int32_t control = -1;
   };
   struct Patch {  // where a view's data lie
     std::uint32_t view = 0;
     std::uint32_t buffer = 0;
     std::int64_t bytes = 0;  // from the buffer's begin
+  };
+  struct Assigned {  // a variable that gets a new value: over the old one, or a result buffer
+    std::uint32_t variable = 0;
+    std::uint32_t result = 0;
+    bool in_place = false;
+  };
+  // A step that runs bodies. Its scratch is their arena, then room for states.
+  struct Control {
+    std::vector<std::unique_ptr<Program>> bodies;
+    std::size_t arena_bytes = 0;  // the most of theirs
+    std::vector<bool> used;       // of its outputs
   };
   // What one call in flight writes to.
   struct Frame {
@@ -67,24 +105,45 @@ class Program {
     std::vector<std::byte*> bases;   // of buffers
     std::vector<std::byte*> inputs;  // of their first elements
     std::vector<ops::AttrsBox> random;
-    std::vector<detail::StorageRef> held;  // inputs, variables and results
+    std::vector<std::uint64_t> segments;              // where their random numbers begin
+    std::vector<detail::StorageRef> held;             // inputs, variables and results
+    std::vector<std::unique_lock<std::mutex>> locks;  // of variables that change
+    std::vector<detail::Header*> pinned;              // their slots
+    std::vector<detail::StorageRef> old;              // what they held before
   };
   class FrameLease;
+  class Call;
+
+  std::unique_ptr<Frame> new_frame() const;
+  static void patch(Frame& frame, std::span<const Patch> patches);
+  void run_steps(Frame& frame, std::size_t begin, std::size_t end, std::source_location site);
+  void run_control(const Step& step, const ops::KernelArgs& args, std::source_location site);
+  static std::size_t scratch_of(const Control& control, const ops::OpDef& op,
+                                const ControlAttrs& attrs);
 
   std::shared_ptr<const Graph> written_;  // as it was traced
   Graph graph_;                           // as it runs
   std::vector<Buffer> buffers_;
   std::vector<Place> places_;  // of each value, then of copies
   std::vector<Step> steps_;
+  std::vector<Control> controls_;
   std::vector<ops::KernelView> views_;
   std::vector<Patch> patches_;
+  std::vector<Patch> late_patches_;  // of variables' new values
+  std::size_t writes_begin_ = 0;     // the first step that may write over a variable
+  std::vector<Assigned> assigned_;   // in the order in which they are locked
   std::vector<const Node*> random_;
   std::uint32_t result_buffers_ = 0;
+  std::vector<std::uint32_t> body_results_;  // of a body: the buffers of its results
   std::size_t arena_bytes_ = 0;
   std::size_t bound_bytes_ = 0;
+  std::atomic<std::size_t> stack_bytes_{0};  // the most that a loop's stack held
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
+
+// As many random counters of the current generator; gives the first.
+std::uint64_t take_counters(std::uint64_t count);
 
 // Runs the graph's operations one by one down the one road, for tapes and traces to see.
 void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,

@@ -2,7 +2,9 @@
 
 #include "core/raise.h"
 #include "core/warn.h"
+#include "graph/control.h"
 #include "memory/ledger.h"
+#include "memory/slab.h"
 #include "memory/text.h"
 #include "ops/reseed.h"
 #include "tensor/variable_state.h"
@@ -12,8 +14,22 @@ namespace tenure::graph {
 using detail::Access;
 using detail::Header;
 
-Trace::Trace(detail::LabelRef function)
-    : context_(detail::context()), before_(context_), id_(detail::new_value_id()) {
+Trace::Trace(detail::LabelRef function, bool check_escapes)
+    : Trace(std::move(function), nullptr, check_escapes) {}
+
+Trace::Trace(Trace& around) : Trace(around.graph_.function, &around, around.check_escapes_) {}
+
+Trace::Trace(detail::LabelRef function, Trace* around, bool check_escapes)
+    : around_(around),
+      check_escapes_(check_escapes),
+      context_(detail::context()),
+      before_(context_),
+      id_(around != nullptr ? around->id_ : detail::new_value_id()) {
+  if (around != nullptr) {
+    Trace* outermost = around;
+    while (outermost->around_ != nullptr) outermost = outermost->around_;
+    body_ = outermost->bodies_++;
+  }
   graph_.function = std::move(function);
   context_.trace = this;
   context_.trace_id = id_;
@@ -33,17 +49,22 @@ Tensor Trace::symbol(Layout layout, const char* op, std::source_location site,
                      std::uint64_t value_id) {
   const auto value = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({layout.shape, layout.dtype});
-  symbols_.push_back(Access::adopt(
-      new_symbolic(context_, std::move(layout), id_, value, graph_.function, op, site, value_id)));
+  symbols_.push_back(Access::adopt(new_symbolic(context_, std::move(layout), {id_, body_, value},
+                                                graph_.function, op, site, value_id)));
   return symbols_.back();
 }
 
-Tensor Trace::add_input(const Tensor& x, std::source_location site) {
-  const Header& header = detail::checked(x, "call");
-  Tensor input =
-      symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "argument", site);
+Tensor Trace::add_input(const Shape& shape, DType dtype, std::source_location site) {
+  Tensor input = symbol(contiguous_layout(shape, dtype), "argument", site);
   graph_.inputs.push_back(Access::header(input)->value);
   return input;
+}
+
+bool Trace::is_around(std::uint32_t body) const {
+  for (const Trace* trace = around_; trace != nullptr; trace = trace->around_) {
+    if (trace->body_ == body) return true;
+  }
+  return false;
 }
 
 Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_location site) {
@@ -51,13 +72,34 @@ Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_l
   const detail::Use use{op, input, site, 1};
   if (header.is_symbolic()) {
     if (header.trace != id_) raise_symbolic(header, use, id_);
-    return x;
+    if (header.body == body_) return x;
+    if (!is_around(header.body)) raise_left_body(header, use);
+    return import(around_->stand_in(x, op, input, site), nullptr, site);
   }
   if (!try_pin(header)) raise_disposed(header, use);
   const detail::Pinned pinned{header};
   if (header.session.load(std::memory_order_relaxed) != context_.session) {
     raise_wrong_session(header, use, context_.session);
   }
+  if (around_ != nullptr) return import(around_->stand_in(x, op, input, site), nullptr, site);
+  return capture(header, site);
+}
+
+Tensor Trace::import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
+                     std::source_location site) {
+  const Header& header = *Access::header(outer);
+  for (const Import& known : imports_) {
+    if (Access::header(known.outer)->value == header.value && known.variable == variable) {
+      return symbols_[known.value];
+    }
+  }
+  const Tensor inside = symbol(contiguous_layout(header.layout.shape, header.layout.dtype),
+                               variable ? "read" : header.birth.op, site, header.value_id);
+  imports_.push_back({outer, variable, Access::header(inside)->value});
+  return inside;
+}
+
+Tensor Trace::capture(Header& header, std::source_location site) {
   if (const auto found = captured_.find(header.id); found != captured_.end()) {
     return symbols_[found->second];
   }
@@ -75,13 +117,19 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   Node node;
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
-  node.random = op.reseed != nullptr;
+  node.random = op.reseed != nullptr || draws(op, attrs);
   node.site = context_.call.op != nullptr ? context_.call.site : site;
   for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
   const std::uint64_t value_id = op.same_value ? Access::header(in[0])->value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = symbol(std::move(layouts[i]), op.name, site, value_id);
     node.out.push_back(Access::header(out[i])->value);
+  }
+  if (node.random && op.reseed == nullptr) {
+    const std::uint64_t next = random_.next.load(std::memory_order_relaxed);
+    graph_.draws.push_back(next & ops::kSegmentMask);
+    random_.next.store(((next >> ops::kSegmentShift) + 1) << ops::kSegmentShift,
+                       std::memory_order_relaxed);
   }
   graph_.nodes.push_back(std::move(node));
 }
@@ -99,13 +147,16 @@ Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
   if (use.assigned) {
     // The value it was given here, under the variable's own identity: gradients go to the variable.
     const Header& value = *Access::header(symbols_[*use.assigned]);
-    return Access::adopt(new_symbolic(context_, value.layout, id_, value.value, graph_.function,
-                                      "read", site, variable->id));
+    return Access::adopt(new_symbolic(context_, value.layout, {id_, body_, value.value},
+                                      graph_.function, "read", site, variable->id));
   }
   if (!use.read) {
-    const Tensor first =
-        symbol(contiguous_layout(variable->shape, variable->dtype), "read", site, variable->id);
-    use.read = Access::header(first)->value;
+    const Tensor first = around_ != nullptr
+                             ? import(around_->read(variable, site), variable, site)
+                             : symbol(contiguous_layout(variable->shape, variable->dtype), "read",
+                                      site, variable->id);
+    use_of(variable).read = Access::header(first)->value;
+    return first;
   }
   return symbols_[*use.read];
 }
@@ -116,23 +167,37 @@ void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const
   use_of(variable).assigned = Access::header(stand)->value;
 }
 
-Graph Trace::finish(std::span<Tensor> results, bool check_escapes, std::source_location site) {
+Graph Trace::finish(std::span<Tensor> results, std::source_location site) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor stand = stand_in(results[i], "return", static_cast<int>(i), site);
     graph_.results.push_back(Access::header(stand)->value);
     results[i] = Tensor();
   }
-  if (check_escapes) {
-    for (const Tensor& symbol : symbols_) {
-      const Header& header = *Access::header(symbol);
-      if (header.handles.load(std::memory_order_relaxed) == 1) continue;
-      detail::warn(fmt::format("a symbolic tensor escaped the trace of {}: {}",
-                               label_text(*graph_.function.get()), make_story(header).text()));
-    }
-  }
+  if (check_escapes_) report_escapes();
   symbols_.clear();
   graph_.draws.push_back(random_.next.load(std::memory_order_relaxed) & ops::kSegmentMask);
   return std::move(graph_);
+}
+
+void Trace::report_escapes() const {
+  std::vector<std::string> stories;
+  detail::Slab<Header>::instance().for_each_live(
+      [&](Header& header) {
+        const bool here = header.role == detail::Role::tensor && header.trace == id_;
+        if (!here || header.body != body_) return;
+        const bool listed =
+            header.value < symbols_.size() && Access::header(symbols_[header.value]) == &header;
+        // One handle is the visitor's; a listed one has another of ours.
+        if (header.handles.load(std::memory_order_relaxed) <= (listed ? 2U : 1U)) return;
+        Story story = make_story(header);
+        if (listed) --story.handles;
+        stories.push_back(story.text());
+      },
+      [](Header* header) { detail::release(header); });
+  for (const std::string& story : stories) {
+    detail::warn(fmt::format("a symbolic tensor escaped the trace of {}: {}",
+                             label_text(*graph_.function.get()), story));
+  }
 }
 
 }  // namespace tenure::graph

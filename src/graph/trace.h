@@ -1,7 +1,9 @@
-// A function being traced: the one road appends its operations here.
+// A function being traced, or a branch or loop body in it: the one road appends its operations
+// here.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -12,20 +14,34 @@
 
 namespace tenure::graph {
 
+// Something outside a body that the body uses, and that its node is given.
+struct Import {
+  Tensor outer;                                     // a value of the trace around it
+  std::shared_ptr<detail::VariableState> variable;  // whose value it is when the body begins
+  ValueId value = 0;                                // what stands for it in the body
+};
+
 // Traces while it is in scope: the context's operations come here, and none of the tapes that were
 // recording sees them. Tapes made inside work as usual.
 class Trace final : public ops::Tracer {
  public:
-  explicit Trace(detail::LabelRef function);
+  // A function. When `check_escapes`, symbolic tensors that somebody still holds when it is
+  // finished are reported.
+  explicit Trace(detail::LabelRef function, bool check_escapes = false);
+  explicit Trace(Trace& around);  // a body in what `around` traces
   ~Trace() override;
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // An argument of the function: a symbolic tensor like `x`.
-  Tensor add_input(const Tensor& x, std::source_location site);
-  // The graph of what was traced, with these results. Symbolic tensors that somebody still holds
-  // are reported when `check_escapes`.
-  Graph finish(std::span<Tensor> results, bool check_escapes, std::source_location site);
+  // The innermost one, or none.
+  static Trace* current() { return static_cast<Trace*>(detail::context().trace); }
+
+  // An argument: a symbolic tensor.
+  Tensor add_input(const Shape& shape, DType dtype, std::source_location site);
+  // The graph of what was traced, with these results.
+  Graph finish(std::span<Tensor> results, std::source_location site);
+  // For a body: what it uses from outside. The graph lists these inputs after the arguments.
+  std::vector<Import> take_imports() { return std::move(imports_); }
 
   Tensor stand_in(const Tensor& x, const char* op, int input, std::source_location site) override;
   void append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
@@ -36,17 +52,28 @@ class Trace final : public ops::Tracer {
               std::source_location site) override;
 
  private:
+  Trace(detail::LabelRef function, Trace* around, bool check_escapes);
   Tensor symbol(Layout layout, const char* op, std::source_location site,
                 std::uint64_t value_id = 0);
+  Tensor import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
+                std::source_location site);
+  Tensor capture(detail::Header& header, std::source_location site);
+  bool is_around(std::uint32_t body) const;
   VariableUse& use_of(const std::shared_ptr<detail::VariableState>& variable);
+  void report_escapes() const;
 
   Graph graph_;
+  Trace* around_;
+  bool check_escapes_;
   detail::Context& context_;
   detail::Context before_;
   detail::RandomState random_;
   std::uint64_t id_;
-  std::vector<Tensor> symbols_;                          // all there are, one handle each
+  std::uint32_t body_ = 0;
+  std::uint32_t bodies_ = 1;                             // of the function, so far
+  std::vector<Tensor> symbols_;                          // one handle for each value
   std::unordered_map<std::uint64_t, ValueId> captured_;  // by tensor id
+  std::vector<Import> imports_;
 };
 
 }  // namespace tenure::graph

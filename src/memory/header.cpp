@@ -60,13 +60,13 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
   return header;
 }
 
-Header* new_symbolic(Context& context, Layout layout, std::uint64_t trace, std::uint32_t value,
-                     LabelRef function, const char* op, std::source_location site,
-                     std::uint64_t value_id) {
+Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function,
+                     const char* op, std::source_location site, std::uint64_t value_id) {
   Header* header = Slab<Header>::instance().allocate();
   fill_in(*header, context, std::move(layout), op, site, value_id);
-  header->trace = trace;
-  header->value = value;
+  header->trace = symbol.trace;
+  header->body = symbol.body;
+  header->value = symbol.value;
   header->owner = std::move(function);
   header->life.store(Header::kDead | Header::kRecorded, std::memory_order_relaxed);
   header->handles.store(1, std::memory_order_release);
@@ -86,6 +86,7 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
   header->device = from.device;
   header->storage = from.storage;
   header->trace = from.trace;
+  header->body = from.body;
   header->value = from.value;
   if (header->storage != nullptr) retain(header->storage);
   header->id = from.id;

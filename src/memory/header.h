@@ -94,7 +94,8 @@ struct alignas(64) Header {
   DeathRecord death;
   LabelRef owner;           // of a saved value; of a symbolic tensor, the function
   std::uint64_t trace = 0;  // whose value it is; 0: not symbolic
-  std::uint32_t value = 0;  // its index there
+  std::uint32_t value = 0;  // its index there,
+  std::uint32_t body = 0;   // in this body of the function: 0, or a branch or loop in it
   Header* next_free = nullptr;
 
   bool is_symbolic() const { return trace != 0; }
@@ -110,10 +111,16 @@ std::uint64_t new_value_id() noexcept;
 Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
                    std::source_location site, std::uint64_t value_id = 0);
 
-// A symbolic tensor: value `value` of trace `trace` of `function`. It joins no scope.
-Header* new_symbolic(Context& context, Layout layout, std::uint64_t trace, std::uint32_t value,
-                     LabelRef function, const char* op, std::source_location site,
-                     std::uint64_t value_id = 0);
+// Which value of which trace a symbolic tensor is.
+struct Symbol {
+  std::uint64_t trace = 0;
+  std::uint32_t body = 0;
+  std::uint32_t value = 0;
+};
+
+// A symbolic tensor, of `function`. It joins no scope.
+Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function,
+                     const char* op, std::source_location site, std::uint64_t value_id = 0);
 
 // A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
 Header* new_saved(const Header& from, Claim claim, LabelRef owner);
@@ -163,6 +170,8 @@ struct Use {
 [[noreturn]] void raise_disposed(const Header& header, const Use& use);  // or symbolic
 // `current` is the trace the use happens in, 0 for eager code.
 [[noreturn]] void raise_symbolic(const Header& header, const Use& use, std::uint64_t current);
+// A value of a branch or a loop that has ended.
+[[noreturn]] void raise_left_body(const Header& header, const Use& use);
 [[noreturn]] void raise_wrong_session(const Header& header, const Use& use,
                                       const SessionState* current);
 

@@ -183,21 +183,35 @@ void raise_disposed(const Header& header, const Use& use) {
   throw DisposedError(text, std::move(story), use.site);
 }
 
-void raise_symbolic(const Header& header, const Use& use, std::uint64_t current) {
+namespace {
+
+[[noreturn]] void raise_inaccessible(const Header& header, const Use& use, const char* where,
+                                     const char* todo) {
   Story story = story_for(header, use);
   const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
   const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
-  const bool here = header.trace == current;
   const std::string problem =
-      fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function,
-                  here ? "which is being traced" : "used outside its trace");
-  const std::string todo =
-      here ? "it has no value yet: return it from the function and read the result; to branch on "
-             "it, use cond."
-           : "return it from the function: the call gives the value. A symbolic tensor stored "
-             "elsewhere means nothing once its trace has ended.";
+      fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function, where);
   std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
   throw InaccessibleTensorError(text, std::move(story), use.site);
+}
+
+}  // namespace
+
+void raise_symbolic(const Header& header, const Use& use, std::uint64_t current) {
+  if (header.trace == current) {
+    raise_inaccessible(header, use, "which is being traced",
+                       "it has no value yet: return it from the function and read the result; to "
+                       "branch on it, use cond.");
+  }
+  raise_inaccessible(header, use, "used outside its trace",
+                     "return it from the function: the call gives the value. A symbolic tensor "
+                     "stored elsewhere means nothing once its trace has ended.");
+}
+
+void raise_left_body(const Header& header, const Use& use) {
+  raise_inaccessible(header, use, "made in a branch or a loop that has ended",
+                     "return it from the branch, or make it part of the loop's state.");
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {

@@ -89,44 +89,6 @@ class PinnedInputs {
   SmallVector<const Layout*, kInlineInputs> layouts_;
 };
 
-// Steps 4 and 6: the tapes that watch this op, told before and after.
-class Recording {
- public:
-  Recording(Context& context, const OpDef& op, std::span<const Tensor> in, AttrsRef attrs)
-      : first_(op.grad != nullptr ? context.tapes : nullptr) {
-    try {
-      each([&](Recorder& tape) { tape.pending = tape.before(op, in, attrs); });
-    } catch (...) {
-      abandon();
-      throw;
-    }
-  }
-  ~Recording() { abandon(); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  void finish(std::span<const Tensor> out) {
-    each([&](Recorder& tape) {
-      if (!tape.pending) return;
-      tape.after(out);
-      tape.pending = false;
-    });
-  }
-
- private:
-  void each(auto&& visit) {
-    for (Recorder* tape = first_; tape != nullptr; tape = tape->outer) visit(*tape);
-  }
-  void abandon() noexcept {
-    each([](Recorder& tape) {
-      if (tape.pending) tape.abandon();
-      tape.pending = false;
-    });
-  }
-
-  Recorder* first_;
-};
-
 std::byte* first_element(const detail::Storage& storage, const Layout& layout) {
   return storage.data + layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
 }
@@ -238,8 +200,11 @@ struct KernelCall {
 };
 
 void check(const Problem& problem, const Context& context, const OpDef& op) {
-  if (problem.format != nullptr) [[unlikely]]
-    raise_problem(problem, op_name(context, op));
+  if (problem.format == nullptr) [[likely]]
+    return;
+  if (!op.checks_values)
+    raise<Error>("{}: it complains, but its OpDef has no checks_values", op.name);
+  raise_problem(problem, op_name(context, op));
 }
 
 // For an op whose results' shapes depend on the inputs' values: has the kernel measure them.
@@ -288,7 +253,7 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, from, attrs, layouts};
   op.infer(infer);
-  Recording recording(context, op, in, attrs);
+  Recording recording(context.tapes, op, in, attrs);
   trace.append(op, in, attrs, site, layouts, out);
   recording.finish(out);
 }
@@ -307,7 +272,7 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
   if (op.dynamic_sizes != 0) measure(context, op, inputs, infer);
-  Recording recording(context, op, in, attrs);
+  Recording recording(context.tapes, op, in, attrs);
   SmallVector<StorageRef, 1> storages(out.size());
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, layouts[0]);

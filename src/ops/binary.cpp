@@ -282,5 +282,9 @@ Tensor less(Arg a, Arg b) { return compare(kLess, a, b); }
 Tensor less_equal(Arg a, Arg b) { return compare(kLessEqual, a, b); }
 Tensor greater(Arg a, Arg b) { return compare(kGreater, a, b); }
 Tensor greater_equal(Arg a, Arg b) { return compare(kGreaterEqual, a, b); }
+Tensor operator<(Arg a, Arg b) { return compare(kLess, a, b); }
+Tensor operator<=(Arg a, Arg b) { return compare(kLessEqual, a, b); }
+Tensor operator>(Arg a, Arg b) { return compare(kGreater, a, b); }
+Tensor operator>=(Arg a, Arg b) { return compare(kGreaterEqual, a, b); }
 
 }  // namespace tenure

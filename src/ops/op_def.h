@@ -25,6 +25,7 @@ struct Inputs {
 constexpr Inputs input(int i) { return {1u << i}; }
 
 // What a gradient reads of the forward pass: a set of inputs and outputs.
+// Bit 15 stands for all from the sixteenth on.
 struct Keep {
   std::uint16_t inputs = 0;
   std::uint16_t outputs = 0;
@@ -105,6 +106,7 @@ class GradContext {
   virtual Tensor x(int input = 0) = 0;    // kept, or it is an error in the OpDef
   virtual Tensor y(int output = 0) = 0;
   virtual bool needs(int input) const = 0;
+  virtual bool flows(int output) const = 0;  // whether anything did
   virtual const Shape& x_shape(int input = 0) const = 0;
   virtual DType x_dtype(int input = 0) const = 0;
   virtual std::size_t inputs() const = 0;
@@ -128,7 +130,10 @@ struct OpDef {
   bool same_value = false;  // the result is the input's value: gradients see one tensor
   Accepts accepts = Accepts::contiguous;
   Inputs may_overwrite{};
+  bool checks_values = false;  // its kernel may complain of them
   GradKeeps grad_keeps{};
+  // Where what its gradient keeps of the outputs depends on the attributes.
+  bool (*keeps_output)(AttrsRef attrs, std::size_t output) = nullptr;
   Grads (*grad)(GradContext&) = nullptr;
   const char* no_gradient = nullptr;  // why there is none
   // For an op that draws random numbers: makes `attrs`, which were a copy of a traced node's, those

@@ -23,4 +23,43 @@ class Recorder {
   bool pending = false;  // between before and after
 };
 
+// An op being recorded: the tapes that watch it are told before and after. What throws between the
+// two leaves them as they were.
+class Recording {
+ public:
+  Recording(Recorder* tapes, const OpDef& op, std::span<const Tensor> in, AttrsRef attrs)
+      : first_(op.grad != nullptr ? tapes : nullptr) {
+    try {
+      each([&](Recorder& tape) { tape.pending = tape.before(op, in, attrs); });
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+  ~Recording() { abandon(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  void finish(std::span<const Tensor> out) {
+    each([&](Recorder& tape) {
+      if (!tape.pending) return;
+      tape.after(out);
+      tape.pending = false;
+    });
+  }
+
+ private:
+  void each(auto&& visit) {
+    for (Recorder* tape = first_; tape != nullptr; tape = tape->outer) visit(*tape);
+  }
+  void abandon() noexcept {
+    each([](Recorder& tape) {
+      if (tape.pending) tape.abandon();
+      tape.pending = false;
+    });
+  }
+
+  Recorder* first_;
+};
+
 }  // namespace tenure::ops

@@ -36,7 +36,8 @@ Tensor materialise(const Header& saved, const char* op, std::source_location sit
   Context& current = context();
   Layout layout = saved.layout;
   if (saved.is_symbolic()) {
-    return Access::adopt(new_symbolic(current, std::move(layout), saved.trace, saved.value,
+    return Access::adopt(new_symbolic(current, std::move(layout),
+                                      {saved.trace, saved.body, saved.value},
                                       share(current.function), op, site, saved.value_id));
   }
   retain(saved.storage);

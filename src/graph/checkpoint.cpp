@@ -1,0 +1,117 @@
+#include "graph/checkpoint.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "graph/at_counter.h"
+#include "graph/control.h"
+#include "graph/trace.h"
+#include "ops/apply.h"
+#include "ops/recorder.h"
+#include "tensor/variable_state.h"
+#include "tenure/create.h"
+
+namespace tenure::graph {
+namespace {
+
+using detail::Access;
+
+// The graph as a body: captures and variables are inputs, and new values of variables are results
+// where they are wanted.
+std::shared_ptr<const Graph> lifted(Graph graph, bool with_assigned) {
+  for (const Capture& capture : graph.captures) graph.inputs.push_back(capture.value);
+  for (const VariableUse& use : graph.variables) {
+    if (use.read) graph.inputs.push_back(*use.read);
+    if (use.assigned && with_assigned) graph.results.push_back(*use.assigned);
+  }
+  graph.captures.clear();
+  graph.variables.clear();
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+std::vector<Tensor> with_lifted(const Graph& graph, std::span<const Tensor> in,
+                                std::source_location site) {
+  std::vector<Tensor> all(in.begin(), in.end());
+  for (const Capture& capture : graph.captures) {
+    all.push_back(materialise(capture.header(), "capture", site));
+  }
+  for (const VariableUse& use : graph.variables) {
+    if (use.read) all.push_back(Access::variable(use.variable).read(site));
+  }
+  return all;
+}
+
+void trace_call(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,
+                std::source_location site) {
+  ControlAttrs attrs;
+  attrs.bodies.push_back(lifted(graph, true));
+  attrs.tells_counter = draws(graph);
+  std::vector<Tensor> all = with_lifted(graph, in, site);
+  std::vector<Tensor> made(attrs.bodies[0]->results.size() + (attrs.tells_counter ? 1 : 0));
+  ops::apply_into(kCall, all, ops::ref(attrs), site, made);
+  std::copy_n(made.begin(), out.size(), out.begin());
+  std::size_t next = out.size();
+  for (const VariableUse& use : graph.variables) {
+    if (use.assigned) Access::variable(use.variable).assign(Arg(made[next++], site));
+  }
+}
+
+// What a call draws comes from here, so that the counter it began at is known.
+class OwnCounters {
+ public:
+  explicit OwnCounters(const Graph& graph) : context_(detail::context()), outer_(context_.random) {
+    known_ = graph.draws.size() == 1;  // all that it draws, taken at once
+    first_ = known_ ? take_counters(graph.draws[0]) : outer_->next.load(std::memory_order_relaxed);
+    own_.seed.store(outer_->seed.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    own_.next.store(first_, std::memory_order_relaxed);
+    context_.random = &own_;
+  }
+  ~OwnCounters() {
+    context_.random = outer_;
+    if (!known_) {
+      outer_->next.fetch_add(own_.next.load(std::memory_order_relaxed) - first_,
+                             std::memory_order_relaxed);
+    }
+  }
+  OwnCounters(const OwnCounters&) = delete;
+  OwnCounters& operator=(const OwnCounters&) = delete;
+  std::int64_t first() const { return static_cast<std::int64_t>(first_); }
+
+ private:
+  detail::Context& context_;
+  detail::RandomState* outer_;
+  detail::RandomState own_;
+  std::uint64_t first_ = 0;
+  bool known_ = true;
+};
+
+}  // namespace
+
+void call_as_one(Program& program, std::span<const Tensor> in, std::span<Tensor> out,
+                 std::source_location site) {
+  const Graph& graph = program.written();
+  if (detail::context().trace != nullptr) {
+    trace_call(graph, in, out, site);
+    return;
+  }
+  ControlAttrs attrs;
+  attrs.bodies.push_back(lifted(graph, false));
+  attrs.tells_counter = draws(graph);
+  const std::vector<Tensor> all = with_lifted(graph, in, site);
+  std::vector<std::unique_ptr<detail::Pin>> pins;
+  for (const Tensor& x : all) pins.push_back(std::make_unique<detail::Pin>(x, "call", site));
+  ops::Recording recording(detail::context().tapes, kCall, all, ops::ref(attrs));
+  std::vector<Tensor> made(out.size());
+  {
+    std::optional<OwnCounters> counters;
+    if (attrs.tells_counter) {
+      counters.emplace(graph);
+      made.push_back(tensor({counters->first()}, Shape{}));
+    }
+    program.run(in, std::span(made).first(out.size()), site);
+  }
+  recording.finish(made);
+  std::copy_n(made.begin(), out.size(), out.begin());
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,444 @@
+// Control flow as the user writes it: run at once in eager code, traced into nodes otherwise.
+#include "tenure/control.h"
+
+#include <algorithm>
+
+#include "core/raise.h"
+#include "graph/control.h"
+#include "graph/trace.h"
+#include "ops/apply.h"
+#include "tensor/variable_state.h"
+#include "tenure/math.h"
+
+namespace tenure::graph {
+namespace {
+
+using detail::Access;
+using VariableRef = std::shared_ptr<detail::VariableState>;
+
+// A body as it was traced, before its inputs are put into the order of its node.
+struct Traced {
+  Graph graph;
+  std::vector<Import> imports;
+};
+
+Traced trace_body(Trace& around, const detail::BodyFunction& fn, const std::vector<Value>& inputs,
+                  std::source_location site) {
+  Trace trace(around);
+  std::vector<Tensor> in;
+  in.reserve(inputs.size());
+  for (const Value& value : inputs) in.push_back(trace.add_input(value.shape, value.dtype, site));
+  std::vector<Tensor> out = fn(std::move(in));
+  Traced traced;
+  traced.graph = trace.finish(out, site);
+  traced.imports = trace.take_imports();
+  return traced;
+}
+
+std::vector<VariableRef> assigned_in(const std::vector<Traced>& bodies) {
+  std::vector<VariableRef> found;
+  for (const Traced& body : bodies) {
+    for (const VariableUse& use : body.graph.variables) {
+      if (use.assigned && std::ranges::find(found, use.variable) == found.end()) {
+        found.push_back(use.variable);
+      }
+    }
+  }
+  return found;
+}
+
+// What the node of some bodies is given beside its arguments, one entry for each thing.
+class Imports {
+ public:
+  void add(const Tensor& outer, const VariableRef& variable) {
+    if (find(outer, variable) == known_.size()) known_.push_back({outer, variable, 0});
+  }
+  void add(const Traced& body) {
+    for (const Import& import : body.imports) add(import.outer, import.variable);
+  }
+  void append_to(std::vector<Tensor>& in) const {
+    for (const Import& import : known_) in.push_back(import.outer);
+  }
+  // Gives the body an input for each of them, after those it has.
+  void give(Traced& body) const {
+    for (const Import& wanted : known_) {
+      const auto own = std::ranges::find_if(body.imports, [&](const Import& import) {
+        return same(import, wanted.outer, wanted.variable);
+      });
+      body.graph.inputs.push_back(own != body.imports.end() ? own->value
+                                                            : unused(body.graph, wanted.outer));
+    }
+  }
+  static ValueId unused(Graph& graph, const Tensor& like) {
+    graph.values.push_back({like.shape(), like.dtype()});
+    return static_cast<ValueId>(graph.values.size() - 1);
+  }
+
+ private:
+  static bool same(const Import& import, const Tensor& outer, const VariableRef& variable) {
+    return import.variable == variable &&
+           (variable != nullptr ||
+            Access::header(import.outer)->value == Access::header(outer)->value);
+  }
+  std::size_t find(const Tensor& outer, const VariableRef& variable) const {
+    const auto found = std::ranges::find_if(
+        known_, [&](const Import& import) { return same(import, outer, variable); });
+    return static_cast<std::size_t>(found - known_.begin());
+  }
+
+  std::vector<Import> known_;
+};
+
+// The value a variable has at the end of a body: what it was given there, or what it began with.
+ValueId value_at_end(Traced& body, const VariableRef& variable, const Tensor& outer) {
+  for (const VariableUse& use : body.graph.variables) {
+    if (use.variable == variable && use.assigned) return *use.assigned;
+  }
+  for (const Import& import : body.imports) {
+    if (import.variable == variable) return import.value;
+  }
+  const ValueId value = Imports::unused(body.graph, outer);
+  body.imports.push_back({outer, variable, value});
+  return value;
+}
+
+// The value a variable has when a body begins, which becomes an argument of it.
+ValueId value_at_begin(Traced& body, const VariableRef& variable, const Tensor& outer) {
+  const auto own = std::ranges::find_if(
+      body.imports, [&](const Import& import) { return import.variable == variable; });
+  if (own == body.imports.end()) return Imports::unused(body.graph, outer);
+  const ValueId value = own->value;
+  body.imports.erase(own);
+  return value;
+}
+
+std::shared_ptr<const Graph> finished(Traced&& body) {
+  body.graph.variables.clear();
+  return std::make_shared<const Graph>(std::move(body.graph));
+}
+
+std::vector<Value> values_of(const std::vector<Tensor>& tensors) {
+  std::vector<Value> values;
+  for (const Tensor& tensor : tensors) values.push_back({tensor.shape(), tensor.dtype()});
+  return values;
+}
+
+bool is_stateful(const Bodies& bodies) {
+  return std::ranges::any_of(bodies, [](const auto& body) { return draws(*body); });
+}
+
+std::vector<Tensor> append(const ops::OpDef& op, std::vector<Tensor> in, const ControlAttrs& attrs,
+                           std::size_t outputs, std::source_location site) {
+  std::vector<Tensor> out(outputs + (attrs.tells_counter ? 1 : 0));
+  ops::apply_into(op, in, ops::ref(attrs), site, out);
+  return out;
+}
+
+void check_branch(const char* op, const Graph& first, const Graph& other, std::size_t index,
+                  std::size_t results) {
+  for (std::size_t i = 0; i < results; ++i) {
+    const Value& a = first.values[first.results[i]];
+    const Value& b = other.values[other.results[i]];
+    if (a.shape != b.shape || a.dtype != b.dtype) {
+      raise<ShapeError>("{}: result {} is {} {} in branch 0 and {} {} in branch {}", op, i, a.dtype,
+                        a.shape, b.dtype, b.shape, index);
+    }
+  }
+}
+
+void check_state(const char* op, const std::vector<Value>& before, const Graph& body) {
+  if (body.results.size() < before.size()) {
+    raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, body.results.size(),
+                      before.size());
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Value& after = body.values[body.results[i]];
+    if (after.shape != before[i].shape || after.dtype != before[i].dtype) {
+      raise<ShapeError>("{}: state {} was {} {} and the body makes it {} {}: it must stay the same",
+                        op, i, before[i].dtype, before[i].shape, after.dtype, after.shape);
+    }
+  }
+}
+
+// Runs a loop over slices at once.
+std::vector<Tensor> scan_now(const char* op, const detail::BodyFunction& body,
+                             std::vector<Tensor> state, const std::vector<Tensor>& sequences,
+                             bool counts, std::int64_t steps, std::source_location site) {
+  const std::size_t states = state.size();
+  std::vector<std::vector<Tensor>> stacks;
+  for (std::int64_t s = 0; s < steps; ++s) {
+    std::vector<Tensor> at = state;
+    for (const Tensor& sequence : sequences) at.push_back(sequence[Index(s, site)]);
+    if (counts) at.push_back(tensor({static_cast<std::int32_t>(s)}, Shape{}));
+    std::vector<Tensor> made = body(std::move(at));
+    const auto split = made.begin() + static_cast<std::ptrdiff_t>(states);
+    detail::check_state(op, state, {made.begin(), split});
+    stacks.resize(made.size() - states);
+    for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].push_back(made[states + i]);
+    state.assign(made.begin(), split);
+  }
+  for (auto& parts : stacks) state.push_back(stack(std::move(parts), 0, site));
+  return state;
+}
+
+Shape slice_of(const Tensor& sequence) {
+  const Shape& whole = sequence.shape();
+  Shape slice;
+  for (int axis = 1; axis < whole.rank(); ++axis) slice.push_back(whole[axis]);
+  return slice;
+}
+
+// Over sequences of no steps: only a trace of the body tells the shapes of what it would give.
+std::vector<Tensor> scan_nothing(const char* op, const detail::BodyFunction& body,
+                                 std::vector<Tensor> state, const std::vector<Tensor>& sequences,
+                                 std::source_location site) {
+  std::vector<Value> given;
+  {
+    Trace trace(detail::LabelRef::make("function", op, site));
+    std::vector<Tensor> in;
+    for (const Tensor& x : state) in.push_back(trace.add_input(x.shape(), x.dtype(), site));
+    for (const Tensor& x : sequences) in.push_back(trace.add_input(slice_of(x), x.dtype(), site));
+    std::vector<Tensor> out = body(std::move(in));
+    const Graph graph = trace.finish(out, site);
+    check_state(op, values_of(state), graph);
+    for (std::size_t i = state.size(); i < graph.results.size(); ++i) {
+      given.push_back(graph.values[graph.results[i]]);
+    }
+  }
+  for (const Value& value : given) {
+    Shape shape{0};
+    for (const std::int64_t dim : value.shape) shape.push_back(dim);
+    state.push_back(zeros(shape, value.dtype, site));
+  }
+  return state;
+}
+
+}  // namespace
+}  // namespace tenure::graph
+
+namespace tenure::detail {
+
+using graph::ControlAttrs;
+using graph::Import;
+using graph::Trace;
+using graph::Traced;
+using graph::Value;
+
+bool is_tracing() { return context().trace != nullptr; }
+
+bool is_symbolic(const Tensor& tensor) { return checked(tensor, "cond").is_symbolic(); }
+
+bool read_predicate(const char* op, const Tensor& predicate, std::source_location site) {
+  const Layout& layout = checked(predicate, op).layout;
+  if (layout.dtype != DType::boolean || layout.shape.numel() != 1) {
+    raise<DtypeError>("{}: the predicate is {} {}: it must be one bool", op, layout.dtype,
+                      layout.shape);
+  }
+  return predicate.item<bool>(site);
+}
+
+std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_location site) {
+  const Layout& layout = checked(index, "switch_case").layout;
+  if (!is_integer(layout.dtype) || layout.shape.numel() != 1) {
+    raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
+                      layout.shape);
+  }
+  const auto which = cast(reshape(index, {}), DType::int64).item<std::int64_t>(site);
+  if (which < 0 || static_cast<std::size_t>(which) >= branches) {
+    raise<ValueError>("switch_case: index {} for {} branches", which, branches);
+  }
+  return static_cast<std::size_t>(which);
+}
+
+void check_state(const char* op, const std::vector<Tensor>& before,
+                 const std::vector<Tensor>& after) {
+  if (before.size() != after.size()) {
+    raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, after.size(),
+                      before.size());
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Layout& was = checked(before[i], op).layout;
+    const Layout& is = checked(after[i], op).layout;
+    if (was.shape != is.shape || was.dtype != is.dtype) {
+      raise<ShapeError>("{}: state {} was {} {} and the body makes it {} {}: it must stay the same",
+                        op, i, was.dtype, was.shape, is.dtype, is.shape);
+    }
+  }
+}
+
+std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences) {
+  if (sequences.empty()) raise<ValueError>("{}: there is no sequence to go along", op);
+  std::int64_t length = -1;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const Shape& shape = checked(sequences[i], op, static_cast<int>(i)).layout.shape;
+    if (shape.rank() == 0) raise<ShapeError>("{}: sequence {} is a scalar", op, i);
+    if (length >= 0 && shape[0] != length) {
+      raise<ShapeError>("{}: sequence 0 has {} steps, sequence {} has {}", op, length, i, shape[0]);
+    }
+    length = shape[0];
+  }
+  return length;
+}
+
+std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
+                                 const std::vector<BodyFunction>& branches,
+                                 std::source_location site) {
+  const Layout& layout = checked(which, op).layout;
+  const bool index = layout.dtype == DType::boolean || is_integer(layout.dtype);
+  if (!index || layout.shape.numel() != 1) {
+    raise<DtypeError>("{}: the {} is {} {}: it must be one {}", op,
+                      branches.size() == 2 ? "predicate" : "index", layout.dtype, layout.shape,
+                      branches.size() == 2 ? "bool" : "integer");
+  }
+  Trace& around = *Trace::current();
+  std::vector<Traced> bodies;
+  for (const BodyFunction& branch : branches) {
+    bodies.push_back(graph::trace_body(around, branch, {}, site));
+  }
+  const std::size_t results = bodies[0].graph.results.size();
+  for (std::size_t b = 1; b < bodies.size(); ++b) {
+    if (bodies[b].graph.results.size() != results) {
+      raise<ValueError>("{}: branch 0 gives {} tensors and branch {} gives {}", op, results, b,
+                        bodies[b].graph.results.size());
+    }
+    graph::check_branch(op, bodies[0].graph, bodies[b].graph, b, results);
+  }
+  const auto assigned = graph::assigned_in(bodies);
+  for (const auto& variable : assigned) {
+    const Tensor before = around.read(variable, site);
+    for (Traced& body : bodies) {
+      body.graph.results.push_back(graph::value_at_end(body, variable, before));
+    }
+  }
+  graph::Imports imports;
+  for (const Traced& body : bodies) imports.add(body);
+  ControlAttrs attrs;
+  for (Traced& body : bodies) {
+    imports.give(body);
+    attrs.bodies.push_back(graph::finished(std::move(body)));
+  }
+  attrs.tells_counter = graph::is_stateful(attrs.bodies);
+  const CallScope call(op, site);
+  std::vector<Tensor> in{cast(reshape(Arg(which, site), {}), DType::int32)};
+  imports.append_to(in);
+  std::vector<Tensor> made =
+      graph::append(graph::kBranch, std::move(in), attrs, results + assigned.size(), site);
+  for (std::size_t i = 0; i < assigned.size(); ++i) {
+    around.assign(assigned[i], made[results + i], site);
+  }
+  made.resize(results);
+  return made;
+}
+
+std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& body,
+                               std::vector<Tensor> state, const LoopOptions& options,
+                               std::source_location site) {
+  Trace& around = *Trace::current();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    state[i] = around.stand_in(state[i], "while_loop", static_cast<int>(i), site);
+  }
+  const std::size_t own = state.size();
+  const std::vector<Value> values = graph::values_of(state);
+  std::vector<Traced> bodies;
+  bodies.push_back(graph::trace_body(around, goes_on, values, site));
+  bodies.push_back(graph::trace_body(around, body, values, site));
+  const graph::Graph& predicate = bodies[0].graph;
+  const Value& answer = predicate.values[predicate.results.at(0)];
+  if (answer.dtype != DType::boolean || answer.shape.numel() != 1) {
+    raise<DtypeError>("while_loop: the condition gives {} {}: it must be one bool", answer.dtype,
+                      answer.shape);
+  }
+  graph::check_state("while_loop", values, bodies[1].graph);
+  // A variable that the loop assigns is part of its state.
+  const auto assigned = graph::assigned_in({bodies.begin() + 1, bodies.end()});
+  for (const auto& variable : assigned) {
+    const Tensor before = around.read(variable, site);
+    bodies[1].graph.results.push_back(graph::value_at_end(bodies[1], variable, before));
+    for (Traced& each : bodies) {
+      each.graph.inputs.push_back(graph::value_at_begin(each, variable, before));
+    }
+    state.push_back(before);
+  }
+  graph::Imports imports;
+  for (const Traced& each : bodies) imports.add(each);
+  ControlAttrs attrs;
+  for (Traced& each : bodies) {
+    imports.give(each);
+    attrs.bodies.push_back(graph::finished(std::move(each)));
+  }
+  attrs.state = state.size();
+  attrs.steps = options.most_steps;
+  attrs.tells_counter = graph::is_stateful(attrs.bodies);
+  imports.append_to(state);
+  std::vector<Tensor> made =
+      graph::append(graph::kLoop, std::move(state), attrs, attrs.state, site);
+  for (std::size_t i = 0; i < assigned.size(); ++i) around.assign(assigned[i], made[own + i], site);
+  made.resize(own);
+  return made;
+}
+
+std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::vector<Tensor> state,
+                               std::vector<Tensor> sequences, std::int64_t steps,
+                               std::source_location site) {
+  if (steps < 0) raise<ValueError>("{}: {} steps", op, steps);
+  const bool counts = sequences.empty();  // for_loop
+  Trace* around = Trace::current();
+  if (around == nullptr && (steps != 0 || counts)) {
+    return graph::scan_now(op, body, std::move(state), sequences, counts, steps, site);
+  }
+  if (around == nullptr) return graph::scan_nothing(op, body, std::move(state), sequences, site);
+  const CallScope call(op, site);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    state[i] = around->stand_in(state[i], op, static_cast<int>(i), site);
+  }
+  if (counts) sequences.push_back(arange(0, steps, 1, DType::int32));
+  const std::size_t own = state.size();
+  std::vector<Value> values = graph::values_of(state);
+  for (Tensor& sequence : sequences) {
+    sequence = around->stand_in(sequence, op, -1, site);
+    values.push_back({graph::slice_of(sequence), sequence.dtype()});
+  }
+  std::vector<Traced> bodies;
+  {
+    const CallbackScope user_code;
+    bodies.push_back(graph::trace_body(*around, body, values, site));
+  }
+  Traced& traced = bodies[0];
+  graph::check_state(op, {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(own)},
+                     traced.graph);
+  const std::size_t given = traced.graph.results.size() - own;
+  // Assigned variables are states; they stand after the others, before what is given.
+  const auto assigned = graph::assigned_in(bodies);
+  for (std::size_t i = 0; i < assigned.size(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(own + i);
+    const Tensor before = around->read(assigned[i], site);
+    const graph::ValueId end = graph::value_at_end(traced, assigned[i], before);
+    traced.graph.results.insert(traced.graph.results.begin() + at, end);
+    const graph::ValueId begin = graph::value_at_begin(traced, assigned[i], before);
+    traced.graph.inputs.insert(traced.graph.inputs.begin() + at, begin);
+    state.push_back(before);
+  }
+  graph::Imports imports;
+  imports.add(traced);
+  imports.give(traced);
+  ControlAttrs attrs;
+  attrs.bodies.push_back(graph::finished(std::move(traced)));
+  attrs.state = state.size();
+  attrs.sequences = sequences.size();
+  attrs.steps = steps;
+  attrs.tells_counter = graph::is_stateful(attrs.bodies);
+  std::vector<Tensor> in = std::move(state);
+  in.insert(in.end(), sequences.begin(), sequences.end());
+  imports.append_to(in);
+  std::vector<Tensor> made =
+      graph::append(graph::kScan, std::move(in), attrs, attrs.state + given + attrs.state, site);
+  for (std::size_t i = 0; i < assigned.size(); ++i) {
+    around->assign(assigned[i], made[own + i], site);
+  }
+  std::vector<Tensor> results(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(own));
+  const auto first = made.begin() + static_cast<std::ptrdiff_t>(attrs.state);
+  results.insert(results.end(), first, first + static_cast<std::ptrdiff_t>(given));
+  return results;
+}
+
+}  // namespace tenure::detail

@@ -1,0 +1,79 @@
+#include "graph/donation.h"
+
+#include <thread>
+
+#include "core/raise.h"
+#include "memory/text.h"
+#include "tenure/memory.h"
+
+namespace tenure::graph {
+
+using detail::Access;
+using detail::Header;
+
+std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated) {
+  std::vector<bool> given(graph.inputs.size(), false), taken(graph.results.size(), false);
+  for (const std::size_t input : donated) {
+    const Value& value = graph.values[graph.inputs[input]];
+    std::size_t fits = graph.results.size();
+    for (std::size_t r = 0; r < graph.results.size() && fits == graph.results.size(); ++r) {
+      const Value& result = graph.values[graph.results[r]];
+      if (!taken[r] && result.dtype == value.dtype && result.shape.numel() == value.shape.numel()) {
+        fits = r;
+      }
+    }
+    if (fits == graph.results.size()) {
+      std::string results;
+      for (const ValueId result : graph.results) {
+        results += fmt::format("{}{} {}", results.empty() ? "" : ", ", graph.values[result].dtype,
+                               graph.values[result].shape);
+      }
+      raise<ValueError>(
+          "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}. Pass it "
+          "without donate.",
+          input, value.dtype, value.shape, label_text(*graph.function.get()),
+          results.empty() ? "nothing" : results);
+    }
+    taken[fits] = true;
+    given[input] = true;
+  }
+  return given;
+}
+
+Donation::Donation(std::span<const Tensor> in, std::span<const std::size_t> donated,
+                   const detail::LabelRef& function, std::source_location site)
+    : in_(in), donated_(donated), function_(function), site_(site) {
+  for (const std::size_t i : donated) {
+    const Header& header = *Access::header(in[i]);
+    if (header.is_symbolic()) continue;  // the plan of the function around decides
+    for (std::size_t j = 0; j < in.size(); ++j) {
+      if (j != i && Access::header(in[j]) == &header) {
+        raise<ValueError>("donate: argument {} is also argument {}", i, j);
+      }
+    }
+    const detail::Pin pin(in[i], "donate", site);
+    const bool shared = pin->storage->handles.load(std::memory_order_acquire) != 1;
+    if (!shared && !pin->storage->is_external()) continue;
+    std::string holders;
+    for (const Holder& holder : why_alive(in[i])) holders += "\n  " + holder.text;
+    raise<ValueError>(
+        "donate: argument {}, {} {}, does not own its bytes alone{}: pass it without donate, or "
+        "pass a copy. They are held by:{}",
+        i, header.layout.dtype, header.layout.shape, shared ? "" : " (they came from outside)",
+        holders);
+  }
+}
+
+void Donation::take() const {
+  for (const std::size_t i : donated_) {
+    Header& header = *Access::header(in_[i]);
+    if (header.is_symbolic()) continue;
+    kill(header, Cause::donated, site_, function_);
+    // A use that another thread had begun ends on what was there.
+    while ((header.life.load(std::memory_order_acquire) & Header::kPins) != 0) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+}  // namespace tenure::graph
