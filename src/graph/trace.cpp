@@ -190,7 +190,7 @@ void Trace::report_escapes() const {
         // One handle is the visitor's; a listed one has another of ours.
         if (header.handles.load(std::memory_order_relaxed) <= (listed ? 2U : 1U)) return;
         Story story = make_story(header);
-        if (listed) --story.handles;
+        story.handles -= listed ? 2 : 1;
         stories.push_back(story.text());
       },
       [](Header* header) { detail::release(header); });

@@ -288,6 +288,181 @@ TEST(L26, the_cache_is_bounded_and_says_so_once) {
   set_warning_sink({});
 }
 
+TEST(L26, the_cache_is_bounded_in_bytes) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  const Tensor held = zeros({1000});
+  Function f = function("heavy", [&](Tensor x) { return x + sum(held); }, {.most_bytes = 9000});
+  for (int n = 1; n <= 5; ++n) f(zeros({3, n}));
+  EXPECT_EQ(f.traces().size(), 2u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_HAS(warnings[0], "more than 9000");
+  EXPECT_HAS(warnings[0], "dimension 1 of argument 0 kept changing (it was 1 to 3)");
+  set_warning_sink({});
+}
+
+TEST(L26, a_warning_names_what_kept_changing) {
+  const auto warning_of = [](auto&& calls) {
+    std::string warning;
+    set_warning_sink([&](std::string_view text) { warning = text; });
+    Function f =
+        function("many", [](Tensor, Tensor b, int) { return b + 1.f; }, {.most_traces = 2});
+    calls(f);
+    set_warning_sink({});
+    return warning;
+  };
+  const Tensor a = zeros({2});
+  EXPECT_HAS(warning_of([&](auto& f) {
+               for (int n = 1; n < 4; ++n) f(a, zeros({3, n}), 1);
+             }),
+             "dimension 1 of argument 1 kept changing (it was 1 to 3)");
+  EXPECT_HAS(warning_of([&](auto& f) {
+               f(a, zeros({3}), 1);
+               f(a, zeros({3}, DType::float64), 1);
+               f(a, zeros({3, 3}), 1);
+             }),
+             "the dtype of argument 1 kept changing");
+  EXPECT_HAS(warning_of([&](auto& f) {
+               for (int n = 1; n < 4; ++n) f(a, a, n);
+             }),
+             "an argument that is no tensor kept changing");
+}
+
+struct Colour {
+  int red = 0, green = 0;
+  bool operator==(const Colour&) const = default;
+};
+
+}  // namespace
+}  // namespace tenure::testing
+
+template <>
+struct std::hash<tenure::testing::Colour> {
+  // All of one hash: equality must decide.
+  std::size_t operator()(const tenure::testing::Colour&) const { return 7; }
+};
+
+namespace tenure::testing {
+namespace {
+
+TEST(Function, any_hashable_argument_is_part_of_the_signature) {
+  int traced = 0;
+  Function f = function("plain", [&](Tensor x, Colour colour, std::vector<int> sizes,
+                                     std::optional<std::string> name) {
+    ++traced;
+    return x * static_cast<float>(colour.red) + static_cast<float>(sizes.size()) +
+           (name ? 100.f : 0.f);
+  });
+  const Tensor x = tensor({1.f});
+  EXPECT_EQ(floats(f(x, {2, 0}, {1, 2}, "a")), Floats{104});
+  EXPECT_EQ(floats(f(x, {3, 0}, {1, 2}, "a")), Floats{105});
+  EXPECT_EQ(floats(f(x, {2, 0}, {1}, "a")), Floats{103});
+  EXPECT_EQ(floats(f(x, {2, 0}, {1}, std::nullopt)), Floats{3});
+  EXPECT_EQ(floats(f(x, {2, 0}, {1, 2}, "a")), Floats{104});
+  EXPECT_EQ(traced, 4);
+}
+
+TEST(Function, how_tensors_are_grouped_is_part_of_the_signature) {
+  Function f = function("groups", [](std::vector<Tensor> a, std::vector<Tensor> b) {
+    return a[0] * 10.f + static_cast<float>(a.size()) - static_cast<float>(b.size());
+  });
+  const Tensor x = tensor({1.f});
+  EXPECT_EQ(floats(f({x, x}, {x})), Floats{11});
+  EXPECT_EQ(floats(f({x}, {x, x})), Floats{9});
+}
+
+TEST(Function, a_new_function_never_sees_the_results_of_an_old_one) {
+  const Tensor x = tensor({1.f});
+  for (int i = 0; i < 20; ++i) {
+    auto f = std::make_unique<Function<Tensor(Tensor)>>(
+        "at", [i](Tensor y) { return y + static_cast<float>(i); });
+    EXPECT_EQ(floats((*f)(x)), Floats{1.f + static_cast<float>(i)});
+  }
+}
+
+TEST(Function, calling_itself_without_end_is_refused) {
+  std::function<Tensor(Tensor)> again;
+  Function f = function("endless", [&](Tensor x) { return again(x); });
+  again = [&](Tensor x) { return f(x); };
+  EXPECT_HAS(message_of<UnsupportedError>([&] { f(tensor({1.f})); }), "function \"endless\"");
+  std::function<Tensor(Tensor, int)> down;
+  Function g = function("down", [&](Tensor x, int n) { return n == 0 ? x : down(x * 2.f, n - 1); });
+  down = [&](Tensor x, int n) { return g(x, n); };
+  EXPECT_EQ(floats(g(tensor({1.f}), 5)), Floats{32});
+}
+
+TEST(Function, a_variable_that_nobody_else_uses_is_written_where_it_lies) {
+  Variable w(zeros({100}), {.name = "w"});
+  Function step = function("step", [&](Tensor x) { w.assign(w * 0.5f + x); });
+  const Tensor x = ones({100});
+  step(x);
+  const float* bytes = w.read().view<float>().data();
+  step(x);
+  EXPECT_EQ(w.read().view<float>().data(), bytes);
+  const Tensor before = w.read();
+  step(x);
+  EXPECT_NE(w.read().view<float>().data(), bytes);
+  EXPECT_EQ(floats(before)[3], 1.5f);
+  EXPECT_EQ(floats(w.read())[3], 1.75f);
+}
+
+TEST(Function, a_call_that_fails_changes_no_variable) {
+  Variable w(zeros({3}), {.name = "w"});
+  Function step = function("step", [&](Tensor x, Tensor index) {
+    w.assign(w + x);
+    return gather(x, index);
+  });
+  const Tensor x = ones({3});
+  EXPECT_THROW(step(x, tensor({7})), ValueError);
+  EXPECT_EQ(floats(w.read()), (Floats{0, 0, 0}));
+  step(x, tensor({2}));
+  EXPECT_EQ(floats(w.read()), (Floats{1, 1, 1}));
+}
+
+TEST(L24, escapes_are_found_wherever_they_are) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  Variable w(tensor({1.f}));
+  struct {
+    Tensor member;
+  } object;
+  std::function<Tensor()> capture;
+  Tensor in_branch, after_assign;
+  Function f = function("leaky",
+                        [&](Tensor x) {
+                          object.member = x + 1.f;
+                          const Tensor local = x * 2.f;
+                          capture = [local] { return local; };
+                          w.assign(w + x);
+                          after_assign = w.read();
+                          return cond(
+                              sum(x) > 0.f,
+                              [&] {
+                                in_branch = x - 1.f;
+                                return x;
+                              },
+                              [&] { return -x; });
+                        },
+                        {.check_escapes = true});
+  f(tensor({1.f}));
+  EXPECT_EQ(warnings.size(), 4u);
+  for (const std::string& warning : warnings) EXPECT_HAS(warning, "function_test.cpp:");
+  message_of<InaccessibleTensorError>([&] { object.member + 1.f; });
+  message_of<InaccessibleTensorError>([&] { capture() + 1.f; });
+  message_of<InaccessibleTensorError>([&] { after_assign + 1.f; });
+  message_of<InaccessibleTensorError>([&] { in_branch + 1.f; });
+  set_warning_sink({});
+}
+
+TEST(L36, a_traced_function_refuses_a_tensor_of_another_session) {
+  Session other({.name = "other"});
+  const Tensor foreign = other.run([] { return tensor({1.f}); });
+  Function argument = function("argument", [](Tensor x) { return x + 1.f; });
+  EXPECT_HAS(message_of<InaccessibleTensorError>([&] { argument(foreign); }), "other");
+  Function capture = function("capture", [&](Tensor x) { return x + foreign; });
+  EXPECT_HAS(message_of<InaccessibleTensorError>([&] { capture(tensor({1.f})); }), "other");
+}
+
 TEST(L28, several_threads_call_one_function) {
   Function f = function("shared", [](Tensor x) { return chain(exp(x) - tanh(x)); });
   const Tensor x = linspace(-1, 1, 1000);

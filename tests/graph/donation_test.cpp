@@ -1,0 +1,110 @@
+// L27: donate() gives a tensor's bytes away.
+#include <gtest/gtest.h>
+
+#include "support/expect.h"
+
+namespace tenure::testing {
+namespace {
+
+const float* bytes_of(const Tensor& x) { return x.view<float>().data(); }
+
+TEST(L27, a_result_takes_the_bytes) {
+  Function f = function("double", [](Tensor x) { return x * 2.f; });
+  Tensor x = tensor({1.f, 2.f, 3.f});
+  const float* bytes = bytes_of(x);
+  const Tensor y = f(donate(x));
+  EXPECT_EQ(floats(y), (Floats{2, 4, 6}));
+  EXPECT_EQ(bytes_of(y), bytes);
+  EXPECT_TRUE(x.is_disposed());
+}
+
+TEST(L27, reading_it_afterwards_names_the_call_that_took_it) {
+  Function f = function("step", [](Tensor x) { return x + 1.f; });
+  const Tensor x = tensor({1.f}).set_name("x");
+  const int line = here().line() + 1;
+  f(donate(x));
+  const std::string text = message_of<DisposedError>([&] { x + 1.f; });
+  EXPECT_HAS(text, "donation_test.cpp:" + std::to_string(line));
+  EXPECT_HAS(text, "donated");
+  EXPECT_HAS(text, "function \"step\"");
+  EXPECT_EQ(x.story().death->cause, Cause::donated);
+}
+
+TEST(L27, shared_bytes_are_refused_and_nothing_is_harmed) {
+  Function f = function("step", [](Tensor x) { return x + 1.f; });
+  const Tensor x = tensor({1.f, 2.f});
+  {
+    const Tensor view = reshape(x, {2, 1}).set_name("view");
+    const std::string text = message_of<ValueError>([&] { f(donate(x)); });
+    EXPECT_HAS(text, "donate: argument 0, float32 [2], does not own its bytes alone");
+    EXPECT_HAS(text, "\"view\"");
+  }
+  const Variable v(x);
+  message_of<ValueError>([&] { f(donate(x)); });
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+  Function two = function("two", [](Tensor a, Tensor b) { return std::pair(a + b, b); });
+  const Tensor y = tensor({1.f});
+  EXPECT_HAS(message_of<ValueError>([&] { two(donate(y), y); }),
+             "donate: argument 0 is also argument 1");
+  EXPECT_EQ(floats(y), Floats{1});
+}
+
+TEST(L27, without_a_result_of_its_size_it_is_refused) {
+  Function f = function("total", [](Tensor x) { return sum(x); });
+  const Tensor x = tensor({1.f, 2.f});
+  const std::string text = message_of<ValueError>([&] { f(donate(x)); });
+  EXPECT_HAS(text, "donate: argument 0 is float32 [2], and no result of function \"total\"");
+  EXPECT_HAS(text, "it gives float32 []");
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+  EXPECT_EQ(floats(f(x)), Floats{3});
+  Function two = function("two", [](Tensor a, Tensor b) { return a + b; });
+  const Tensor y = tensor({3.f, 4.f});
+  EXPECT_HAS(message_of<ValueError>([&] { two(donate(x), donate(y)); }), "argument 1");
+}
+
+TEST(L27, it_is_judged_on_the_graph_as_written) {
+  // The result is a constant once it is optimised; as written it has x's size.
+  Function f = function("constant", [](Tensor x) {
+    const Tensor unused = x * 2.f;
+    return zeros({2});
+  });
+  const Tensor x = tensor({1.f, 2.f});
+  EXPECT_EQ(floats(f(donate(x))), (Floats{0, 0}));
+  EXPECT_TRUE(x.is_disposed());
+}
+
+TEST(L27, bytes_that_are_still_needed_are_not_overwritten) {
+  Function f = function("late", [](Tensor x, Tensor y) {
+    const Tensor product = matmul(x, y);
+    return product + matmul(x, product);
+  });
+  const Tensor y = tensor({1.f, 2.f, 3.f, 4.f}, {2, 2});
+  const auto make = [] { return tensor({1.f, 1.f, 0.f, 1.f}, {2, 2}); };
+  const Floats expected = floats(f(make(), y));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(floats(f(donate(make()), y)), expected);
+}
+
+TEST(L27, containers_are_donated_whole) {
+  Function f = function("both", [](std::vector<Tensor> x, Tensor y) {
+    return std::vector<Tensor>{x[0] + y, x[1] * y};
+  });
+  const std::vector<Tensor> x{tensor({1.f}), tensor({2.f})};
+  const std::vector<Tensor> y = f(donate(x), tensor({3.f}));
+  EXPECT_EQ(floats(y[0]), Floats{4});
+  EXPECT_EQ(floats(y[1]), Floats{6});
+  EXPECT_TRUE(x[0].is_disposed());
+  EXPECT_TRUE(x[1].is_disposed());
+}
+
+TEST(L27, a_tape_keeps_what_it_needs_of_a_donated_tensor) {
+  Function f = function("square", [](Tensor x) { return x * x; });
+  const Tensor x = tensor({3.f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(donate(x));
+  EXPECT_TRUE(x.is_disposed());
+  EXPECT_EQ(floats(tape.gradient(y, x)), Floats{6});
+}
+
+}  // namespace
+}  // namespace tenure::testing
