@@ -592,12 +592,17 @@ void transform_grad_transforms(const ops::KernelArgs& args) noexcept {
       for (int r = 0; r < 2; ++r) {
         for (int c = 0; c < 2; ++c) {
           const double from_x = across.first + c, from_y = down.first + r;
-          const T* pixel =
-              holds(in, from_x, from_y) ? from + offset_of(in, from_x, from_y) : nullptr;
-          const double flow = sum_over(out.channels, [&](std::int64_t channel) {
-            return static_cast<double>(dy[channel]) *
-                   (pixel != nullptr ? static_cast<double>(pixel[channel]) : attrs.fill_value);
-          });
+          double flow = 0;
+          if (holds(in, from_x, from_y)) {
+            const T* pixel = from + offset_of(in, from_x, from_y);
+            flow = sum_over(out.channels, [=](std::int64_t channel) {
+              return static_cast<double>(dy[channel]) * static_cast<double>(pixel[channel]);
+            });
+          } else {
+            flow = attrs.fill_value * sum_over(out.channels, [=](std::int64_t channel) {
+                     return static_cast<double>(dy[channel]);
+                   });
+          }
           by_x += flow * across_slope.weights[c] * down.weights[r];
           by_y += flow * across.weights[c] * down_slope.weights[r];
         }
