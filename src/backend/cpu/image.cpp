@@ -465,11 +465,12 @@ struct Projection {
       return;
     }
     const Beside across(column, attrs.by_column), down(row, attrs.by_row);
-    for (int i = 0; i < 2; ++i) {
-      for (int j = 0; j < 2; ++j) {
-        fn(across.first + j, down.first + i, across.weights[j] * down.weights[i]);
-      }
-    }
+    const auto [left, right] = across.weights;
+    const auto [top, bottom] = down.weights;
+    fn(across.first, down.first, left * top);
+    fn(across.first + 1, down.first, right * top);
+    fn(across.first, down.first + 1, left * bottom);
+    fn(across.first + 1, down.first + 1, right * bottom);
   }
   double fill(std::int64_t) const { return attrs.fill_value; }
 };
