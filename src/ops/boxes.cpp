@@ -72,7 +72,7 @@ constinit const OpDef kSuppressionWithScore{
     .dynamic_sizes = 1,
     .grad_keeps = kInput0 | kInput1 | kOutput,
     .grad = [](GradContext& g) -> Grads {
-      const SuppressionAttrs attrs = g.attrs_as<SuppressionAttrs>();
+      const auto& attrs = g.attrs_as<SuppressionAttrs>();
       const Tensor chosen = g.y(0);
       return differentiate(g, [&](const std::vector<Tensor>& in) {
         return std::vector{Tensor(), chosen_scores(attrs, in[0], in[1], chosen)};

@@ -46,7 +46,7 @@ void check_size(const char* op, const Shape& size) {
 // A linear op and its transpose are each other's gradients.
 template <const OpDef* transposed, class Attrs>
 Grads linear(GradContext& g) {
-  const Attrs attrs = g.attrs_as<Attrs>();
+  const auto& attrs = g.attrs_as<Attrs>();
   return apply(*transposed, ref(attrs), std::source_location::current(), g.dy());
 }
 
@@ -144,7 +144,7 @@ constinit const OpDef kCropAndResizeGrad{
     .inputs = 4,
     .grad_keeps = {kCoordinates, kAllFour, kAllFour, kNothing},
     .grad = [](GradContext& g) -> Grads {
-      const CropAttrs attrs = g.attrs_as<CropAttrs>();
+      const auto& attrs = g.attrs_as<CropAttrs>();
       std::vector<Tensor> grads(4);
       if (g.needs(0)) grads[0] = cropped(kCropAndResize, attrs, g.dy(), g.x(1), g.x(2), g.x(3));
       if (g.needs(1) || g.needs(2)) add_coordinate_gradients(g, attrs, g.dy(), g.x(0), grads);
@@ -316,7 +316,7 @@ constinit const OpDef kTransformGradTransforms{
     .inputs = 3,
     .grad_keeps = kAllThree,
     .grad = [](GradContext& g) -> Grads {
-      const TransformAttrs attrs = g.attrs_as<TransformAttrs>();
+      const auto& attrs = g.attrs_as<TransformAttrs>();
       return differentiate(g, [&](const std::vector<Tensor>& in) {
         return std::vector{transforms_gradient_in_ops(attrs, in[0], in[1], in[2])};
       });

@@ -61,6 +61,12 @@ HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window,
   }
 }
 
+// What a place of the table says. Addresses are integers there because vectors pick among them.
+template <class T>
+HWY_INLINE const T* pointer_to(std::uintptr_t address) {
+  return reinterpret_cast<const T*>(address);  // NOLINT(performance-no-int-to-ptr): as above
+}
+
 // Vectors of a tile's columns: with six rows, as many as leave registers for the other operands.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTileVectors = 4;
