@@ -62,7 +62,8 @@ struct TransformOptions {
 };
 // Projective: with a row of transforms a0, a1, a2, b0, b1, b2, c0, c1 the output at (x, y) is the
 // input at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), where k = c0 x + c1 y + 1. There is
-// one row for all images or one for each, [1, 8] or [batch, 8]. No gradient goes to the transforms.
+// one row for all images or one for each, [1, 8] or [batch, 8]. A gradient goes to the transforms
+// where the interpolation is bilinear.
 TENURE_API Tensor transform(Arg images, Arg transforms, const TransformOptions& options = {});
 
 TENURE_API Tensor rgb_to_grayscale(Arg images);  // the last axis becomes 1
@@ -107,7 +108,7 @@ struct SoftSuppressionOptions {
 };
 struct ScoredSuppression {
   Tensor selected_indices;
-  Tensor selected_scores;
+  Tensor selected_scores;  // a gradient goes to the scores, and to the boxes that lower them
 };
 TENURE_API ScoredSuppression non_max_suppression_with_score(Arg boxes, Arg scores,
                                                             std::int64_t max_output_size,

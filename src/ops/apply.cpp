@@ -107,7 +107,8 @@ const Kernel& kernel_for(const OpDef& op, Device device, DType dtype) {
     if (!able.empty()) able += ", ";
     able += name(static_cast<DType>(i));
   }
-  raise<DtypeError>("{}: not defined for {} (but for {}): {} the input first", op.name, dtype, able,
+  raise<DtypeError>("{}: not defined for {} (but for {}): {} the input first",
+                    op_name(detail::context(), op), dtype, able,
                     is_complex(dtype) ? "take real() or imag() of" : "cast");
 }
 

@@ -5,12 +5,14 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/differentiate.h"
 #include "ops/families.h"
 #include "ops/image_attrs.h"
 #include "ops/promote.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/image.h"
+#include "tenure/indexing.h"
 
 namespace tenure {
 namespace ops {
@@ -26,18 +28,56 @@ constinit const OpDef kSuppression{
     .dynamic_sizes = 1,
     .no_gradient = kChoice};
 
-constinit const OpDef kSuppressionWithScore{.name = "non_max_suppression_with_score",
-                                            .infer =
-                                                [](Infer& infer) {
-                                                  infer.result({infer.measured(0)}, DType::int32);
-                                                  infer.result({infer.measured(0)}, infer.dtype(1),
-                                                               1);
-                                                },
-                                            .inputs = 2,
-                                            .outputs = 2,
-                                            .tfjs = "NonMaxSuppressionV5",
-                                            .dynamic_sizes = 1,
-                                            .no_gradient = kChoice};
+// How much each of some boxes has of each other: the intersection over the union, [count, count].
+Tensor overlaps(const Tensor& boxes) {
+  const std::int64_t count = boxes.shape()[0];
+  struct Side {
+    Tensor length, shared;
+  };
+  const auto side = [&](int axis) -> Side {
+    const Tensor one = slice(boxes, {0, axis}, {count, 1});
+    const Tensor other = slice(boxes, {0, axis + 2}, {count, 1});
+    const Tensor low = minimum(one, other), high = maximum(one, other);
+    return {high - low, relu(minimum(high, transpose(high)) - maximum(low, transpose(low)))};
+  };
+  const Side vertical = side(0), horizontal = side(1);
+  const Tensor area = vertical.length * horizontal.length;
+  const Tensor both = vertical.shared * horizontal.shared;
+  const Tensor all = area + transpose(area) - both;
+  const Tensor real = greater(minimum(area, transpose(area)), 0);
+  return where(real, both / where(real, all, 1), 0);
+}
+
+// The scores of the boxes chosen, each lowered by how much it overlaps those chosen before it.
+Tensor chosen_scores(const SuppressionAttrs& attrs, const Tensor& boxes, const Tensor& scores,
+                     const Tensor& chosen) {
+  Tensor kept = gather(scores, chosen);
+  if (attrs.soft_nms_sigma == 0) return kept;
+  const Tensor place = arange(0, chosen.numel(), 1, DType::int32);
+  const Tensor before = greater(reshape(place, {-1, 1}), reshape(place, {1, -1}));
+  const Tensor overlap = where(before, overlaps(gather(boxes, chosen)), 0);
+  return std::move(kept) * exp(sum(square(overlap), {1}) * (-0.5 / attrs.soft_nms_sigma));
+}
+
+constinit const OpDef kSuppressionWithScore{
+    .name = "non_max_suppression_with_score",
+    .infer =
+        [](Infer& infer) {
+          infer.result({infer.measured(0)}, DType::int32);
+          infer.result({infer.measured(0)}, infer.dtype(1), 1);
+        },
+    .inputs = 2,
+    .outputs = 2,
+    .tfjs = "NonMaxSuppressionV5",
+    .dynamic_sizes = 1,
+    .grad_keeps = kInput0 | kInput1 | kOutput,
+    .grad = [](GradContext& g) -> Grads {
+      const auto& attrs = g.attrs_as<SuppressionAttrs>();
+      const Tensor chosen = g.y(0);
+      return differentiate(g, [&](const std::vector<Tensor>& in) {
+        return std::vector{Tensor(), chosen_scores(attrs, in[0], in[1], chosen)};
+      });
+    }};
 
 constinit const OpDef kSuppressionPadded{
     .name = "non_max_suppression_padded",

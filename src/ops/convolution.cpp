@@ -184,7 +184,8 @@ Tensor as_taken(Tensor x, int axes, bool channels_first) {
   return channels_first ? transpose(std::move(x), to_last(axes + 2)) : x;
 }
 Tensor as_wanted(Tensor y, bool channels_first, bool batched) {
-  if (channels_first) y = transpose(std::move(y), to_first(y.rank()));
+  const int rank = y.rank();
+  if (channels_first) y = transpose(std::move(y), to_first(rank));
   return batched ? y : squeeze(std::move(y), {0});
 }
 

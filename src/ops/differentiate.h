@@ -13,7 +13,7 @@
 namespace tenure::ops {
 
 // The gradients of an op's inputs, given `same`: a function from its inputs (all of which the OpDef
-// keeps) to its outputs, as vectors.
+// keeps) to its outputs, as vectors; an empty handle for an output that changes only in steps.
 template <class F>
 Grads differentiate(GradContext& g, F&& same) {
   GradientTape tape({.watch_variables = false});
@@ -30,8 +30,9 @@ Grads differentiate(GradContext& g, F&& same) {
   const std::vector<Tensor> out = same(in);
   Tensor total;
   for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].defined()) continue;
     Tensor part = sum(out[i] * g.dy(static_cast<int>(i)));
-    total = i == 0 ? std::move(part) : std::move(total) + std::move(part);
+    total = total.defined() ? std::move(total) + std::move(part) : std::move(part);
   }
   std::vector<Tensor> found = tape.gradient(total, sources);
   std::vector<Tensor> grads(g.inputs());

@@ -31,7 +31,7 @@ extern constinit const OpDef kPickFilter;
 // `op` of the output's gradient, of x and of the filter.
 template <const OpDef* op, int first>
 Tensor again(GradContext& g) {
-  const PoolAttrs attrs = g.attrs_as<PoolAttrs>();
+  const auto& attrs = g.attrs_as<PoolAttrs>();
   return apply(*op, ref(attrs), std::source_location::current(), g.dy(), g.x(first),
                g.x(first + 1));
 }

@@ -6,6 +6,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/differentiate.h"
 #include "ops/families.h"
 #include "ops/image_attrs.h"
 #include "ops/promote.h"
@@ -45,7 +46,7 @@ void check_size(const char* op, const Shape& size) {
 // A linear op and its transpose are each other's gradients.
 template <const OpDef* transposed, class Attrs>
 Grads linear(GradContext& g) {
-  const Attrs attrs = g.attrs_as<Attrs>();
+  const auto& attrs = g.attrs_as<Attrs>();
   return apply(*transposed, ref(attrs), std::source_location::current(), g.dy());
 }
 
@@ -143,7 +144,7 @@ constinit const OpDef kCropAndResizeGrad{
     .inputs = 4,
     .grad_keeps = {kCoordinates, kAllFour, kAllFour, kNothing},
     .grad = [](GradContext& g) -> Grads {
-      const CropAttrs attrs = g.attrs_as<CropAttrs>();
+      const auto& attrs = g.attrs_as<CropAttrs>();
       std::vector<Tensor> grads(4);
       if (g.needs(0)) grads[0] = cropped(kCropAndResize, attrs, g.dy(), g.x(1), g.x(2), g.x(3));
       if (g.needs(1) || g.needs(2)) add_coordinate_gradients(g, attrs, g.dy(), g.x(0), grads);
@@ -219,12 +220,57 @@ constinit const OpDef kRotateGrad{.name = "rotate_with_offset_grad",
                                     return apply(kRotate, g.dy(), ref(attrs));
                                   }};
 
-extern constinit const OpDef kTransformGrad;
+// A pixel of the output is the input sampled at a row and a column that the transforms give.
+// Between pixels a sample is linear in either, as in cropping: its derivatives are the op again,
+// with by_row or by_column one more.
 
-Tensor transformed(const OpDef& op, GradContext& g) {
-  TransformAttrs attrs = g.attrs_as<TransformAttrs>();
-  attrs.fill_value = 0;
-  return apply(op, ref(attrs), std::source_location::current(), g.dy(), g.x(1));
+extern constinit const OpDef kTransform;
+extern constinit const OpDef kTransformGrad;
+extern constinit const OpDef kTransformGradTransforms;
+
+constexpr Keep kBoth{1 | 2, 0};
+constexpr Keep kAllThree{1 | 2 | 4, 0};
+
+Tensor transformed(const OpDef& op, const TransformAttrs& attrs, Tensor values, Tensor transforms) {
+  return apply(op, ref(attrs), std::source_location::current(), std::move(values),
+               std::move(transforms));
+}
+
+Tensor transforms_gradient(const TransformAttrs& attrs, Tensor images, Tensor transforms,
+                           Tensor dy) {
+  if (!attrs.bilinear) return {};
+  return apply(kTransformGradTransforms, ref(attrs), std::source_location::current(),
+               std::move(images), std::move(transforms), std::move(dy));
+}
+
+// What transform_grad_transforms computes.
+Tensor transforms_gradient_in_ops(const TransformAttrs& attrs, const Tensor& images,
+                                  const Tensor& transforms, const Tensor& dy) {
+  const std::int64_t rows = transforms.shape()[0], height = attrs.out[0], width = attrs.out[1];
+  const auto count = [](std::int64_t n) { return arange(0, n, 1, DType::float64); };
+  const Tensor x = reshape(count(width), {1, 1, width}), y = reshape(count(height), {1, height, 1});
+  const auto coefficient = [&](int i) {
+    return reshape(slice(transforms, {0, i}, {rows, 1}), {rows, 1, 1});
+  };
+  const auto plane = [&](int i) { return coefficient(i) * x + coefficient(i + 1) * y; };
+  Tensor k = plane(6) + 1;
+  k = where(equal(k, 0), 1, k);  // such a pixel is of no place, and its slopes are 0
+  const auto slope = [&](int by_row, int by_column) {
+    TransformAttrs once_more = attrs;
+    once_more.by_row += by_row;
+    once_more.by_column += by_column;
+    const Tensor flow = sum(transformed(kTransform, once_more, images, transforms) * dy, {-1});
+    return cast(reshape(flow, {-1, height, width}), DType::float64) / k;
+  };
+  const Tensor across = slope(0, 1), down = slope(1, 0);
+  const Tensor shrink =
+      -(across * (plane(0) + coefficient(2)) + down * (plane(3) + coefficient(5))) / k;
+  const auto total = [&](const Tensor& flow) {
+    return reshape(sum(flow, rows == 1 ? Axes{0, 1, 2} : Axes{1, 2}), {rows, 1});
+  };
+  return concat({total(across * x), total(across * y), total(across), total(down * x),
+                 total(down * y), total(down), total(shrink * x), total(shrink * y)},
+                1);
 }
 
 constinit const OpDef kTransform{
@@ -236,9 +282,14 @@ constinit const OpDef kTransform{
         },
     .inputs = 2,
     .tfjs = "Transform",
-    .grad_keeps = {kInput1, kNothing},
+    .grad_keeps = {kInput1, kBoth},
     .grad = [](GradContext& g) -> Grads {
-      return {g.needs(0) ? transformed(kTransformGrad, g) : Tensor(), Tensor()};
+      TransformAttrs attrs = g.attrs_as<TransformAttrs>();
+      std::vector<Tensor> grads(2);
+      if (g.needs(1)) grads[1] = transforms_gradient(attrs, g.x(0), g.x(1), g.dy());
+      attrs.fill_value = 0;
+      if (g.needs(0)) grads[0] = transformed(kTransformGrad, attrs, g.dy(), g.x(1));
+      return grads;
     }};
 
 constinit const OpDef kTransformGrad{
@@ -249,9 +300,26 @@ constinit const OpDef kTransformGrad{
                        infer.dtype(0));
         },
     .inputs = 2,
-    .grad_keeps = {kInput1, kNothing},
+    .grad_keeps = {kInput1, kBoth},
     .grad = [](GradContext& g) -> Grads {
-      return {g.needs(0) ? transformed(kTransform, g) : Tensor(), Tensor()};
+      TransformAttrs attrs = g.attrs_as<TransformAttrs>();
+      attrs.fill_value = 0;
+      std::vector<Tensor> grads(2);
+      if (g.needs(0)) grads[0] = transformed(kTransform, attrs, g.dy(), g.x(1));
+      if (g.needs(1)) grads[1] = transforms_gradient(attrs, g.dy(), g.x(1), g.x(0));
+      return grads;
+    }};
+
+constinit const OpDef kTransformGradTransforms{
+    .name = "transform_grad_transforms",
+    .infer = [](Infer& infer) { infer.result(infer.shape(1), DType::float64); },
+    .inputs = 3,
+    .grad_keeps = kAllThree,
+    .grad = [](GradContext& g) -> Grads {
+      const auto& attrs = g.attrs_as<TransformAttrs>();
+      return differentiate(g, [&](const std::vector<Tensor>& in) {
+        return std::vector{transforms_gradient_in_ops(attrs, in[0], in[1], in[2])};
+      });
     }};
 
 // Otsu's threshold of an image of values from 0 to 255: what separates it best into two.
@@ -270,10 +338,19 @@ Tensor gray_of(Tensor rgb, std::source_location site) {
 }  // namespace
 
 Family image_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kResizeBilinear, &kResizeBilinearGrad, &kResizeNearest, &kResizeNearestGrad,
-      &kCropAndResize,  &kCropAndResizeGrad,  &kFlip,          &kRotate,
-      &kRotateGrad,     &kTransform,          &kTransformGrad, &kOtsu};
+  static constexpr const OpDef* ops[] = {&kResizeBilinear,
+                                         &kResizeBilinearGrad,
+                                         &kResizeNearest,
+                                         &kResizeNearestGrad,
+                                         &kCropAndResize,
+                                         &kCropAndResizeGrad,
+                                         &kFlip,
+                                         &kRotate,
+                                         &kRotateGrad,
+                                         &kTransform,
+                                         &kTransformGrad,
+                                         &kTransformGradTransforms,
+                                         &kOtsu};
   static constexpr Composite composites[] = {
       {"flip_left_right", "FlipLeftRight", "flip_image"},
       {"flip_up_down", nullptr, "flip_image"},

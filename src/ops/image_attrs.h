@@ -40,7 +40,10 @@ struct TransformAttrs {
   bool bilinear = false;
   int fill_mode = 0;  // an image::FillMode
   double fill_value = 0;
-  TENURE_ATTRS(TransformAttrs, in, out, bilinear, fill_mode, fill_value)
+  // How often the samples are differentiated by their row and their column; twice gives 0.
+  int by_row = 0;
+  int by_column = 0;
+  TENURE_ATTRS(TransformAttrs, in, out, bilinear, fill_mode, fill_value, by_row, by_column)
 };
 
 struct SuppressionAttrs {

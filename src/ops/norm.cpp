@@ -57,6 +57,29 @@ void check_features(const Infer& infer, std::size_t from,
   }
 }
 
+// Of a backward op: dy, x and further inputs give dx, and gradients of a scale and an offset.
+void infer_gradients(Infer& infer, const Shape& parameter) {
+  if (infer.shape(0) != infer.shape(1)) {
+    raise<ShapeError>("{}: the input is {}, its result's gradient {}", infer.op, infer.shape(1),
+                      infer.shape(0));
+  }
+  infer.result(infer.shape(1), infer.dtype(1));
+  infer.result(parameter, infer.dtype(1), 1);
+  infer.result(parameter, infer.dtype(1), 2);
+}
+
+// The gradients of x, and of the scale and the offset if there are any, from a backward op.
+Grads gradients(const OpDef& backward, GradContext& g, std::vector<Tensor> in, bool scaled,
+                bool shifted) {
+  if (scaled) in.push_back(g.x(1));
+  std::array<Tensor, 3> out;
+  apply_into(backward, in, g.attrs(), here(), out);
+  std::vector<Tensor> grads{std::move(out[0])};
+  if (scaled) grads.push_back(std::move(out[1]));
+  if (shifted) grads.push_back(std::move(out[2]));
+  return grads;
+}
+
 // Batch normalisation of a batch by its own moments.
 
 // What follows dy and x: mean, variance and their gradients, and the scale if there is one.
@@ -85,16 +108,9 @@ constinit const OpDef kBatchNormGrad{
     .name = "batch_norm_grad",
     .infer =
         [](Infer& infer) {
-          if (infer.shape(0) != infer.shape(1)) {
-            raise<ShapeError>("{}: the input is {}, its result's gradient {}", infer.op,
-                              infer.shape(1), infer.shape(0));
-          }
+          infer_gradients(infer, {infer.shape(1)[infer.attrs.as<BatchNormAttrs>().axis]});
           check_features(infer, 2,
                          {"mean", "variance", "mean's gradient", "variance's gradient", "scale"});
-          const Shape features{infer.shape(0)[infer.attrs.as<BatchNormAttrs>().axis]};
-          infer.result(infer.shape(1), infer.dtype(1));
-          infer.result(features, infer.dtype(1), 1);
-          infer.result(features, infer.dtype(1), 2);
         },
     .inputs = OpDef::kVariadic,
     .outputs = 3,
@@ -127,14 +143,8 @@ constinit const OpDef kBatchNormTraining{
     .grad_keeps = Keep{0b11, 0b110},
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<BatchNormAttrs>();
-      std::vector<Tensor> in{g.dy(), g.x(), g.y(1), g.y(2), g.dy(1), g.dy(2)};
-      if (attrs.scaled) in.push_back(g.x(1));
-      std::array<Tensor, 3> out;
-      apply_into(kBatchNormGrad, in, g.attrs(), here(), out);
-      std::vector<Tensor> grads{std::move(out[0])};
-      if (attrs.scaled) grads.push_back(std::move(out[1]));
-      if (attrs.shifted) grads.push_back(std::move(out[2]));
-      return grads;
+      return gradients(kBatchNormGrad, g, {g.dy(), g.x(), g.y(1), g.y(2), g.dy(1), g.dy(2)},
+                       attrs.scaled, attrs.shifted);
     }};
 
 // Batch normalisation by given moments: x, mean, variance, scale and offset.
@@ -203,30 +213,25 @@ std::vector<Tensor> layer_gradient(const LayerNormAttrs& attrs, const std::vecto
   return {std::move(dx), sum(dy * z, outer), sum(dy, outer)};
 }
 
-constinit const OpDef kLayerNormGrad{
-    .name = "layer_norm_grad",
-    .infer =
-        [](Infer& infer) {
-          const auto& attrs = infer.attrs.as<LayerNormAttrs>();
-          if (infer.shape(0) != infer.shape(1)) {
-            raise<ShapeError>("{}: the input is {}, its result's gradient {}", infer.op,
-                              infer.shape(1), infer.shape(0));
-          }
-          const Shape normalised = last_axes(infer.shape(1), attrs.axes);
-          if (attrs.scaled) check_normalised(infer, 2, "scale", normalised);
-          infer.result(infer.shape(1), infer.dtype(1));
-          infer.result(normalised, infer.dtype(1), 1);
-          infer.result(normalised, infer.dtype(1), 2);
-        },
-    .inputs = OpDef::kVariadic,
-    .outputs = 3,
-    .may_overwrite = input(0),
-    .grad_keeps = kEverything,
-    .grad = [](GradContext& g) -> Grads {
-      return differentiate(g, [&](const std::vector<Tensor>& in) {
-        return layer_gradient(g.attrs_as<LayerNormAttrs>(), in);
-      });
-    }};
+constinit const OpDef kLayerNormGrad{.name = "layer_norm_grad",
+                                     .infer =
+                                         [](Infer& infer) {
+                                           const auto& attrs = infer.attrs.as<LayerNormAttrs>();
+                                           const Shape normalised =
+                                               last_axes(infer.shape(1), attrs.axes);
+                                           infer_gradients(infer, normalised);
+                                           if (attrs.scaled)
+                                             check_normalised(infer, 2, "scale", normalised);
+                                         },
+                                     .inputs = OpDef::kVariadic,
+                                     .outputs = 3,
+                                     .may_overwrite = input(0),
+                                     .grad_keeps = kEverything,
+                                     .grad = [](GradContext& g) -> Grads {
+                                       return differentiate(g, [&](const std::vector<Tensor>& in) {
+                                         return layer_gradient(g.attrs_as<LayerNormAttrs>(), in);
+                                       });
+                                     }};
 
 constinit const OpDef kLayerNorm{
     .name = "layer_norm",
@@ -243,14 +248,7 @@ constinit const OpDef kLayerNorm{
     .grad_keeps = Keep{0b11, 0},
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<LayerNormAttrs>();
-      std::vector<Tensor> in{g.dy(), g.x()};
-      if (attrs.scaled) in.push_back(g.x(1));
-      std::array<Tensor, 3> out;
-      apply_into(kLayerNormGrad, in, g.attrs(), here(), out);
-      std::vector<Tensor> grads{std::move(out[0])};
-      if (attrs.scaled) grads.push_back(std::move(out[1]));
-      if (attrs.shifted) grads.push_back(std::move(out[2]));
-      return grads;
+      return gradients(kLayerNormGrad, g, {g.dy(), g.x()}, attrs.scaled, attrs.shifted);
     }};
 
 // The operands as tensors of x's dtype (float32 for integers), and scale and offset after them.

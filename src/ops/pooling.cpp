@@ -125,7 +125,7 @@ extern constinit const OpDef kAvgPoolGrad;
 // An op with the attributes of the one a gradient is of.
 template <class... Ts>
 Tensor again(const OpDef& op, GradContext& g, Ts... inputs) {
-  const PoolAttrs attrs = g.attrs_as<PoolAttrs>();
+  const auto& attrs = g.attrs_as<PoolAttrs>();
   return apply(op, ref(attrs), std::source_location::current(), std::move(inputs)...);
 }
 

@@ -12,7 +12,9 @@
 #include "ops/segment_attrs.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
+#include "tenure/indexing.h"
 #include "tenure/math.h"
+#include "tenure/reduce.h"
 #include "tenure/sparse.h"
 #include "tenure/views.h"
 
@@ -68,6 +70,22 @@ constinit const OpDef kRaggedSources{
     .dynamic_sizes = 1 + kMostSplits,
     .no_gradient = kPositions};
 
+// Value i of a row is start + i * delta: limits only say how many there are, which changes in
+// steps.
+Grads ragged_range_grad(GradContext& g) {
+  const Tensor splits = g.y(0), dy = g.dy(1);
+  const Tensor place = arange(0, dy.numel(), 1, DType::int32);
+  const Tensor row = upper_bound(splits, place) - 1;
+  const auto summed = [&](int input, Tensor flow) {
+    flow = unsorted_segment_sum(std::move(flow), row, splits.numel() - 1);
+    return g.x_shape(input).rank() == 0 ? sum(std::move(flow)) : flow;
+  };
+  std::vector<Tensor> grads(3);
+  if (g.needs(0)) grads[0] = summed(0, dy);
+  if (g.needs(2)) grads[2] = summed(2, dy * cast(place - gather(splits, row), dy.dtype()));
+  return grads;
+}
+
 constinit const OpDef kRaggedRange{
     .name = "ragged_range",
     .infer =
@@ -91,7 +109,8 @@ constinit const OpDef kRaggedRange{
     .outputs = 2,
     .tfjs = "RaggedRange",
     .dynamic_sizes = 1,
-    .no_gradient = "how many values there are changes in steps"};
+    .grad_keeps = kOutput,
+    .grad = ragged_range_grad};
 
 constexpr Composite kComposites[] = {
     {"ragged_gather", "RaggedGather", "ragged_rows, segment_take"},

@@ -51,7 +51,7 @@ struct Case {
   bool differentiable = true;
   double step = 1e-6;            // of finite differences
   double gradient_error = 1e-6;  // of finite differences, relative
-  // How an error names the op and input i; empty where user code runs first and names its own.
+  // How an error names the op and input i; empty where it names something or some number else.
   std::string error_name = std::string(ops.front());
 
   DType input_dtype(std::size_t i, DType dtype) const { return inputs[i].dtype.value_or(dtype); }

@@ -37,21 +37,29 @@ std::vector<Case> boxes_cases() {
     row.error_name = "non_max_suppression";
     cases.push_back(row);
 
-    for (const bool scores : {false, true}) {
+    struct Scored {
+      const char* name;
+      bool scores;
+      double sigma;
+    };
+    for (const auto [name, scores, sigma] : {Scored{"soft_non_max_suppression", false, 0.5},
+                                             Scored{"soft_non_max_suppression_scores", true, 0.5},
+                                             Scored{"non_max_suppression_scores", true, 0}}) {
       row = common;
-      row.name = (scores ? "non_max_suppression_scores" : "soft_non_max_suppression") + suffix;
+      row.name = name + suffix;
       row.ops = {"non_max_suppression_with_score"};
       row.run = [=](Tensors in, DType) {
         auto [indices, values] = image::non_max_suppression_with_score(
             OP_IN(0), OP_IN(1), most,
-            {.iou_threshold = 0.4, .score_threshold = 0.1, .soft_nms_sigma = 0.5});
+            {.iou_threshold = 0.4, .score_threshold = 0.1, .soft_nms_sigma = sigma});
         return scores ? values : indices;
       };
       row.reference = [=](const Arrays& in) {
-        const Suppressed result = chosen(in, 0.5);
+        const Suppressed result = chosen(in, sigma);
         return line(scores ? result.scores : result.indices);
       };
       row.result = scores ? same_dtype : int32_dtype;
+      row.differentiable = scores;
       row.error_name = "non_max_suppression_with_score";
       cases.push_back(row);
     }

@@ -194,11 +194,21 @@ std::vector<Case> rotate_cases() {
   return cases;
 }
 
-// Each mode with both interpolations; the transforms are no input, for they get no gradient.
-std::vector<Case> transform_cases() {
+// One for each of two images, moved a little by an input.
+Array moved_transforms(const Array& by) {
   const Array transforms{{2, 8},
                          {1.1, 0.2, -1.3, -0.15, 0.9, 0.4, 0.01, -0.02,  //
                           0.7, -0.3, 2.6, 0.25, 1.2, -3.3, 0, 0}};
+  return moved(transforms, by, 0.05);
+}
+Tensor moved_transforms(Tensor by) {
+  const Tensor transforms =
+      to_tensor(moved_transforms(Array{{2, 8}, std::vector<double>(16)}), DType::float64);
+  return transforms + 0.05 * cast(std::move(by), DType::float64);
+}
+
+// Each mode with both interpolations.
+std::vector<Case> transform_cases() {
   struct Row {
     const char* name;
     image::FillMode mode;
@@ -224,41 +234,85 @@ std::vector<Case> transform_cases() {
         .output_size = row.size};
     const Shape in_size{4, 5};
     const Shape size = row.size.rank() == 2 ? row.size : in_size;
-    const auto sampling = [=] { return projection(in_size, transforms, bilinear, mode); };
-    cases.push_back(
-        {.name = std::string("transform_") + row.name,
-         .ops = {"transform"},
-         .run =
-             [=](Tensors in, DType) {
-               return image::transform(OP_IN(0), to_tensor(transforms, DType::float64), options);
-             },
-         .inputs = {{}},
-         .shapes = {{{2, 4, 5, 2}}},
-         .reference =
-             [=](const Arrays& in) {
-               return sampled(in[0], size, sampling(), [](std::int64_t) { return 2.5; });
-             },
-         .tolerance = kSums,
-         .error_name = ""});
+    const Input by{.low = -1, .high = 1};
+    const ops::TransformAttrs attrs{.in = in_size,
+                                    .out = size,
+                                    .bilinear = bilinear,
+                                    .fill_mode = static_cast<int>(mode),
+                                    .fill_value = 2.5};
+    const auto sampling = [=](const Array& moved_by) {
+      return projection(in_size, moved_transforms(moved_by), bilinear, mode);
+    };
+    cases.push_back({.name = std::string("transform_") + row.name,
+                     .ops = {"transform"},
+                     .run =
+                         [=](Tensors in, DType) {
+                           in[1] = moved_transforms(OP_IN(1));
+                           return image::transform(OP_IN(0), OP_IN(1), options);
+                         },
+                     .inputs = {{}, by},
+                     .shapes = {{{2, 4, 5, 2}, {2, 8}}},
+                     .reference =
+                         [=](const Arrays& in) {
+                           return sampled(in[0], size, sampling(in[1]),
+                                          [](std::int64_t) { return 2.5; });
+                         },
+                     .tolerance = kSums,
+                     .error_name = ""});
     cases.push_back(
         {.name = std::string("transform_grad_") + row.name,
          .ops = {"transform_grad"},
          .run =
              [=](Tensors in, DType dtype) {
-               in.push_back(to_tensor(transforms, DType::float64));
-               return internal_call("transform_grad",
-                                    ops::TransformAttrs{.in = in_size,
-                                                        .out = size,
-                                                        .bilinear = bilinear,
-                                                        .fill_mode = static_cast<int>(mode)})(
-                   std::move(in), dtype);
+               in[1] = moved_transforms(OP_IN(1));
+               return internal_call("transform_grad", attrs)(std::move(in), dtype);
              },
-         .inputs = {{}},
-         .shapes = {{{2, size[0], size[1], 2}}},
-         .reference = [=](const Arrays& in) { return unsampled(in[0], in_size, sampling()); },
+         .inputs = {{}, by},
+         .shapes = {{{2, size[0], size[1], 2}, {2, 8}}},
+         .reference = [=](const Arrays& in) { return unsampled(in[0], in_size, sampling(in[1])); },
          .tolerance = kSums,
          .error_name = ""});
+    if (!bilinear) continue;
+    cases.push_back({.name = std::string("transform_grad_transforms_") + row.name,
+                     .ops = {"transform_grad_transforms"},
+                     .run =
+                         [=](Tensors in, DType dtype) {
+                           in[1] = moved_transforms(OP_IN(1));
+                           return internal_call("transform_grad_transforms", attrs)(std::move(in),
+                                                                                    dtype);
+                         },
+                     .inputs = {{}, by, {}},
+                     .shapes = {{{2, 4, 5, 2}, {2, 8}, {2, size[0], size[1], 2}}},
+                     .reference =
+                         [=](const Arrays& in) {
+                           return unprojected(in[0], moved_transforms(in[1]), in[2], mode, 2.5);
+                         },
+                     .tolerance = {.ulps = 64, .epsilons = 1e4},
+                     .result = [](DType) { return DType::float64; },
+                     .error_name = ""});
   }
+  // One for all images, which are many enough to be summed in pieces.
+  cases.push_back({.name = "transform_grad_transforms_of_many",
+                   .ops = {"transform_grad_transforms"},
+                   .run =
+                       [=](Tensors in, DType dtype) {
+                         const Shape size{in[2].shape()[-3], in[2].shape()[-2]};
+                         return internal_call(
+                             "transform_grad_transforms",
+                             ops::TransformAttrs{.in = {4, 5}, .out = size, .bilinear = true})(
+                             std::move(in), dtype);
+                       },
+                   .inputs = {{}, {.low = 0.01, .high = 0.02, .dtype = DType::float64}, {}},
+                   .shapes = {{{2, 4, 5, 1}, {1, 8}, {2, 3, 2, 1}}, {{4, 5, 2}, {1, 8}, {3, 3, 2}}},
+                   .value_shapes = {{{2, 4, 5, 19}, {1, 8}, {2, 40, 50, 19}}},
+                   .reference =
+                       [](const Arrays& in) {
+                         return unprojected(in[0], in[1], in[2], image::FillMode::constant, 0);
+                       },
+                   .tolerance = {.ulps = 64, .epsilons = 1e4},
+                   .value_tolerance = {.ulps = 64, .epsilons = 1e6},
+                   .result = [](DType) { return DType::float64; },
+                   .error_name = ""});
   return cases;
 }
 

@@ -73,7 +73,28 @@ Case range(const char* name, bool values) {
           .tolerance = {.ulps = 1},
           .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
           .result = values ? same_dtype : int32_dtype,
-          .differentiable = false};
+          .differentiable = values};
+}
+
+// From 1 to below 9, with steps that are the input.
+Case range_of_steps() {
+  return {.name = "ragged_range_of_steps",
+          .ops = {"ragged_range"},
+          .run = OP_CALL(ragged_range(1, 9, OP_IN(0)).values),
+          .inputs = {{.low = 0.7, .high = 5, .least = 1, .most = 9}},
+          .shapes = {{{4}}, {{}}, {{0}}},
+          .reference =
+              [](const Arrays& in) {
+                Array result;
+                for (const double step : in[0].data) {
+                  for (int i = 0; 1 + i * step < 9; ++i) result.data.push_back(1 + i * step);
+                }
+                result.shape = {static_cast<std::int64_t>(result.data.size())};
+                return result;
+              },
+          .tolerance = {.ulps = 2},
+          .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
+          .error_name = ""};
 }
 
 Case to_tensor_case(const char* name, const Shape& wanted, const Shape& shape, const Splits& splits,
@@ -112,6 +133,7 @@ std::vector<Case> ragged_cases() {
       gather("ragged_gather_deep_splits", kDeep, 1),
       range("ragged_range", true),
       range("ragged_range_splits", false),
+      range_of_steps(),
       to_tensor_case("ragged_tensor_to_tensor", {}, {3, 3, 2}, kFlat, flat, {kSplits}),
       to_tensor_case("ragged_tensor_to_tensor_cut", {4, 2, 2}, {4, 2, 2}, kFlat, flat, {kSplits}),
       to_tensor_case("ragged_tensor_to_tensor_deep", {-1, -1, 3, -1}, {3, 2, 3, 2}, kDeep, deep,

@@ -135,52 +135,32 @@ Fuzz fuzz_conv(const char* name, int axes, bool depthwise, Conv run) {
           }};
 }
 
-// The result's shape is an argument; refused is a gradient of another shape.
-Fuzz fuzz_grad_input(const char* name, int axes, bool depthwise, ConvGrad run) {
-  return {name, {name}, [=](Dice& dice) {
-            Drawing d = draw_conv(dice, axes, depthwise);
-            std::vector<std::string> complaint;
-            if (dice.chance(0.08)) {
-              complaint = spoil(dice, d, name);
-            } else if (dice.chance(0.08)) {
-              const std::string expected = to_string(d.y);
-              d.y[-2] += 1;
-              complaint = {std::string(name) + ": a convolution of " + to_string(d.x) + " with " +
-                               to_string(d.filter) + " gives " + expected,
-                           "not " + to_string(d.y)};
-            }
-            Trial trial = trial_of(dice, {d.y, d.filter});
-            trial.complaint = complaint;
-            trial.run = [run, d](Tensors in) {
-              return run(OP_IN(0), OP_IN(1), d.x, d.kind.options);
-            };
-            trial.expect = [d](const Arrays& in) {
-              return conv_grad_input_of(d.kind, in[0], in[1], d.x);
-            };
-            return trial;
-          }};
-}
+// A gradient of the input, from dy and the filter, or of the filter, from the input and dy.
+enum class Gradient { input, filter };
 
-Fuzz fuzz_grad_filter(const char* name, int axes, bool depthwise, ConvGrad run) {
+// The result's shape is an argument; refused is a gradient of another shape.
+Fuzz fuzz_grad(Gradient of, const char* name, int axes, bool depthwise, ConvGrad run) {
   return {name, {name}, [=](Dice& dice) {
+            const bool of_input = of == Gradient::input;
             Drawing d = draw_conv(dice, axes, depthwise);
             std::vector<std::string> complaint;
             if (dice.chance(0.08)) {
               complaint = spoil(dice, d, name);
             } else if (dice.chance(0.08)) {
               const std::string expected = to_string(d.y);
-              d.y[-1] += 2;
+              d.y[of_input ? -2 : -1] += 1;
               complaint = {std::string(name) + ": a convolution of " + to_string(d.x) + " with " +
                                to_string(d.filter) + " gives " + expected,
                            "not " + to_string(d.y)};
             }
-            Trial trial = trial_of(dice, {d.x, d.y});
+            Trial trial = trial_of(dice, of_input ? Shapes{d.y, d.filter} : Shapes{d.x, d.y});
             trial.complaint = complaint;
-            trial.run = [run, d](Tensors in) {
-              return run(OP_IN(0), OP_IN(1), d.filter, d.kind.options);
+            trial.run = [=](Tensors in) {
+              return run(OP_IN(0), OP_IN(1), of_input ? d.x : d.filter, d.kind.options);
             };
-            trial.expect = [d](const Arrays& in) {
-              return conv_grad_filter_of(d.kind, in[0], in[1], d.filter);
+            trial.expect = [=](const Arrays& in) {
+              return of_input ? conv_grad_input_of(d.kind, in[0], in[1], d.x)
+                              : conv_grad_filter_of(d.kind, in[0], in[1], d.filter);
             };
             return trial;
           }};
@@ -321,17 +301,19 @@ std::vector<Fuzz> convolution_fuzz() {
       fuzz_conv("conv2d", 2, false, conv2d),
       fuzz_conv("conv3d", 3, false, conv3d),
       fuzz_conv("depthwise_conv2d", 2, true, depthwise_conv2d),
-      fuzz_grad_input("conv1d_grad_input", 1, false, conv1d_grad_input),
-      fuzz_grad_input("conv2d_grad_input", 2, false, conv2d_grad_input),
-      fuzz_grad_input("conv3d_grad_input", 3, false, conv3d_grad_input),
-      fuzz_grad_input("depthwise_conv2d_grad_input", 2, true, depthwise_conv2d_grad_input),
-      fuzz_grad_input("conv1d_transpose", 1, false, conv1d_transpose),
-      fuzz_grad_input("conv2d_transpose", 2, false, conv2d_transpose),
-      fuzz_grad_input("conv3d_transpose", 3, false, conv3d_transpose),
-      fuzz_grad_filter("conv1d_grad_filter", 1, false, conv1d_grad_filter),
-      fuzz_grad_filter("conv2d_grad_filter", 2, false, conv2d_grad_filter),
-      fuzz_grad_filter("conv3d_grad_filter", 3, false, conv3d_grad_filter),
-      fuzz_grad_filter("depthwise_conv2d_grad_filter", 2, true, depthwise_conv2d_grad_filter),
+      fuzz_grad(Gradient::input, "conv1d_grad_input", 1, false, conv1d_grad_input),
+      fuzz_grad(Gradient::input, "conv2d_grad_input", 2, false, conv2d_grad_input),
+      fuzz_grad(Gradient::input, "conv3d_grad_input", 3, false, conv3d_grad_input),
+      fuzz_grad(Gradient::input, "depthwise_conv2d_grad_input", 2, true,
+                depthwise_conv2d_grad_input),
+      fuzz_grad(Gradient::input, "conv1d_transpose", 1, false, conv1d_transpose),
+      fuzz_grad(Gradient::input, "conv2d_transpose", 2, false, conv2d_transpose),
+      fuzz_grad(Gradient::input, "conv3d_transpose", 3, false, conv3d_transpose),
+      fuzz_grad(Gradient::filter, "conv1d_grad_filter", 1, false, conv1d_grad_filter),
+      fuzz_grad(Gradient::filter, "conv2d_grad_filter", 2, false, conv2d_grad_filter),
+      fuzz_grad(Gradient::filter, "conv3d_grad_filter", 3, false, conv3d_grad_filter),
+      fuzz_grad(Gradient::filter, "depthwise_conv2d_grad_filter", 2, true,
+                depthwise_conv2d_grad_filter),
       {"separable_conv2d", {"separable_conv2d"}, separable_trial},
       fuzz_fused("fused_conv2d", false, fused_conv2d),
       fuzz_fused("fused_depthwise_conv2d", true, fused_depthwise_conv2d),

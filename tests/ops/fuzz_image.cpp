@@ -322,6 +322,34 @@ Trial transform_grad_trial(Dice& dice) {
   return trial;
 }
 
+Trial transform_grad_transforms_trial(Dice& dice) {
+  const Shape in_size = draw_size(dice), out_size = draw_size(dice);
+  const std::int64_t batch = dice.in(1, 2), channels = dice.in(1, 19);
+  const Projecting how(dice);
+  const double fill = static_cast<double>(dice.in(-3, 3));
+  const DType dtype = dice.pick(kFloats);
+  Drawn transforms = drawn(dice, {dice.chance(0.5) ? 1 : batch, 8}, dtype, how.transforms);
+  transforms.lay = Lay::contiguous;
+  for (std::size_t i = 0; i < transforms.values.data.size(); ++i) {
+    if (i % 8 >= 6) transforms.values.data[i] *= 0.02;  // nothing is divided by almost 0
+  }
+  Trial trial;
+  trial.inputs = {drawn(dice, {batch, in_size[0], in_size[1], channels}, dtype), transforms,
+                  drawn(dice, {batch, out_size[0], out_size[1], channels}, dtype)};
+  trial.run = [=](Tensors in) {
+    return internal_call("transform_grad_transforms",
+                         ops::TransformAttrs{.in = in_size,
+                                             .out = out_size,
+                                             .bilinear = true,
+                                             .fill_mode = static_cast<int>(how.mode),
+                                             .fill_value = fill})(std::move(in), dtype);
+  };
+  trial.expect = [=](const Arrays& in) { return unprojected(in[0], in[1], in[2], how.mode, fill); };
+  trial.result = DType::float64;
+  trial.tolerance = {.ulps = 64, .epsilons = 1e6};
+  return trial;
+}
+
 Fuzz fuzz_colors(bool to_rgb) {
   const char* op = to_rgb ? "grayscale_to_rgb" : "rgb_to_grayscale";
   return {op, {op}, [=](Dice& dice) {
@@ -376,21 +404,23 @@ Trial threshold_trial(Dice& dice) {
 }  // namespace
 
 std::vector<Fuzz> image_fuzz() {
-  return {fuzz_resize(false),
-          fuzz_resize(true),
-          fuzz_resize_grad(false),
-          fuzz_resize_grad(true),
-          {"crop_and_resize", {"crop_and_resize"}, crop_trial},
-          {"crop_and_resize_grad", {"crop_and_resize_grad"}, crop_grad_trial},
-          fuzz_flip(false),
-          fuzz_flip(true),
-          {"rotate_with_offset", {"rotate_with_offset"}, rotate_trial},
-          fuzz_rotate_grad(),
-          {"transform", {"transform"}, transform_trial},
-          {"transform_grad", {"transform_grad"}, transform_grad_trial},
-          fuzz_colors(false),
-          fuzz_colors(true),
-          {"threshold", {"threshold", "otsu_threshold"}, threshold_trial}};
+  return {
+      fuzz_resize(false),
+      fuzz_resize(true),
+      fuzz_resize_grad(false),
+      fuzz_resize_grad(true),
+      {"crop_and_resize", {"crop_and_resize"}, crop_trial},
+      {"crop_and_resize_grad", {"crop_and_resize_grad"}, crop_grad_trial},
+      fuzz_flip(false),
+      fuzz_flip(true),
+      {"rotate_with_offset", {"rotate_with_offset"}, rotate_trial},
+      fuzz_rotate_grad(),
+      {"transform", {"transform"}, transform_trial},
+      {"transform_grad", {"transform_grad"}, transform_grad_trial},
+      {"transform_grad_transforms", {"transform_grad_transforms"}, transform_grad_transforms_trial},
+      fuzz_colors(false),
+      fuzz_colors(true),
+      {"threshold", {"threshold", "otsu_threshold"}, threshold_trial}};
 }
 
 }  // namespace tenure::testing

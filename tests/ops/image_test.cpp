@@ -1,6 +1,7 @@
 // Images and boxes where random values do not lead: examples that can be checked by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -55,6 +56,44 @@ TEST(Image, a_quarter_turn_goes_counterclockwise) {
   const Tensor y = image::rotate_with_offset(picture(), std::numbers::pi / 2,
                                              {.center_x = 1.0 / 3, .center_y = 1.0 / 3});
   EXPECT_EQ(y.to_vector<float>(), (Floats{3, 6, 9, 2, 5, 8, 1, 4, 7}));
+}
+
+// Where the image stays in place every sample lies on a pixel: the slope is that towards the next,
+// and at the last, beyond which nothing changes, 0.
+TEST(Image, an_image_in_place_has_slopes_to_the_transforms_that_no_fill_value_enters) {
+  const Tensor same = tensor({1.F, 0.F, 0.F, 0.F, 1.F, 0.F, 0.F, 0.F}, {1, 8});
+  for (const auto mode :
+       {image::FillMode::nearest, image::FillMode::reflect, image::FillMode::wrap}) {
+    GradientTape tape;
+    tape.watch(same);
+    const Tensor y = image::transform(
+        picture(), same,
+        {.interpolation = image::Interpolation::bilinear, .fill_mode = mode, .fill_value = 1000});
+    EXPECT_EQ(tape.gradient(y, same).to_vector<float>(), (Floats{3, 6, 6, 18, 9, 18, -12, -12}));
+  }
+}
+
+TEST(Image, a_transform_to_the_nearest_pixel_has_no_slopes_to_the_transforms) {
+  const Tensor same = tensor({1.F, 0.F, 0.F, 0.F, 1.F, 0.F, 0.F, 0.F}, {1, 8});
+  GradientTape tape;
+  tape.watch(same);
+  EXPECT_FALSE(tape.gradient(image::transform(picture(), same), same).defined());
+}
+
+TEST(Image, pixels_that_come_from_nowhere_have_no_slopes) {
+  const Tensor flat =
+      tensor({1.F, 0.F, 0.5F, 0.F, 1.F, 0.5F, -1.F, 0.F}, {1, 8});  // k is 0 at x = 1
+  GradientTape outer;
+  outer.watch(flat);
+  GradientTape tape;
+  tape.watch(flat);
+  const Tensor y =
+      image::transform(picture(), flat, {.interpolation = image::Interpolation::bilinear});
+  const Tensor slopes = tape.gradient(y, flat);
+  for (const float slope : slopes.to_vector<float>()) EXPECT_TRUE(std::isfinite(slope));
+  for (const float slope : outer.gradient(slopes, flat).to_vector<float>()) {
+    EXPECT_TRUE(std::isfinite(slope));
+  }
 }
 
 TEST(Image, places_at_infinity_are_filled) {
@@ -126,6 +165,13 @@ TEST_F(Boxes, soft_suppression_lowers_scores_and_changes_the_order) {
   const Floats expected{0.95F, 0.9F, 0.384F, 0.3F, 0.256F, 0.197F};
   const Floats got = values.to_vector<float>();
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-3);
+}
+
+TEST_F(Boxes, scores_kept_have_slope_1_and_those_suppressed_0) {
+  GradientTape tape;
+  tape.watch(scores);
+  const Tensor kept = image::non_max_suppression_with_score(boxes, scores, 6).selected_scores;
+  EXPECT_EQ(tape.gradient(kept, scores).to_vector<float>(), (Floats{1, 0, 0, 1, 0, 1}));
 }
 
 TEST_F(Boxes, padding_is_zeros_and_the_count_tells_it_apart) {

@@ -124,8 +124,9 @@ TEST(Promotion, halves_are_for_storage_and_arithmetic_on_them_says_what_to_do) {
     const Tensor x = ones({2, 2}, half);
     const auto expect_refusal = [&](const char* op, const auto& run) {
       const std::string text = message_of<DtypeError>([&] { run(); });
-      EXPECT_HAS(text, std::string(op) + ": not defined for " + std::string(name(half)) +
-                           " (but for float32");
+      std::string refusal = op;
+      refusal.append(": not defined for ").append(name(half)).append(" (but for float32");
+      EXPECT_HAS(text, refusal);
       EXPECT_HAS(text, "): cast the input first");
     };
     expect_refusal("add", [&] { x + x; });
@@ -134,6 +135,10 @@ TEST(Promotion, halves_are_for_storage_and_arithmetic_on_them_says_what_to_do) {
     expect_refusal("neg", [&] { -x; });
     expect_refusal("sum", [&] { sum(x); });
     expect_refusal("matmul", [&] { matmul(x, x); });
+    // Made of other ops: the error names what was called.
+    expect_refusal("mean", [&] { mean(x); });
+    expect_refusal("swish", [&] { swish(x); });
+    expect_refusal("outer", [&] { outer(ones({2}, half), ones({2}, half)); });
     EXPECT_EQ(to_array(x).data, (std::vector<double>{1, 1, 1, 1}));
     EXPECT_EQ((cast(x, DType::float32) + 1.0).dtype(), DType::float32);
     EXPECT_EQ((x + ones({2, 2})).dtype(), DType::float32) << "beside a float32 it is one";

@@ -17,6 +17,8 @@ std::size_t narrowed_position(const Index& index, const Shape& shape) {
   return static_cast<std::size_t>(at);
 }
 
+}  // namespace
+
 bool contains(const Axes& axes, std::int64_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
@@ -32,8 +34,6 @@ Shape without(const Shape& shape, const Axes& axes, bool keep_dims) {
   }
   return result;
 }
-
-}  // namespace
 
 Array permuted(const Array& x, const Axes& axes) {
   Shape shape = x.shape;

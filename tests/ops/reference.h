@@ -53,6 +53,10 @@ Array filled(const Shape& shape, F&& value) {
   return result;
 }
 
+bool contains(const Axes& axes, std::int64_t axis);
+// `shape` with those axes gone, or 1.
+Shape without(const Shape& shape, const Axes& axes, bool keep_dims);
+
 Array permuted(const Array& x, const Axes& axes);
 Array sliced(const Array& x, const Shape& begin, const Shape& size, const Shape& step);
 Array unsliced(const Array& x, const Shape& shape, const Shape& begin, const Shape& step);

@@ -157,6 +157,47 @@ Sampling projection(const Shape& in, const Array& transforms, bool bilinear, ima
   };
 }
 
+Array unprojected(const Array& images, const Array& transforms, const Array& dy,
+                  image::FillMode mode, double fill) {
+  const Shape in{images.shape[-3], images.shape[-2]};
+  // A place moves with the unfilled one, against it or not at all.
+  const auto slope_of_place = [&](double x, std::int64_t size) {
+    const double step = 1e-7;
+    return std::round((filled_place(x + step, size, mode) - filled_place(x - step, size, mode)) /
+                      (2 * step));
+  };
+  const auto slope_of_hat = [](double place, std::int64_t i) {
+    const double apart = place - static_cast<double>(i);
+    return std::abs(apart) >= 1 ? 0.0 : apart < 0 ? 1.0 : -1.0;
+  };
+  Array result = filled(transforms.shape, [](const Index&) { return 0.0; });
+  each_index(dy.shape, [&](const Index& index) {
+    const auto [image, out_y, out_x] = place_of(index);
+    const std::int64_t row = transforms.shape[0] == 1 ? 0 : image;
+    const auto t = [&](std::int64_t i) { return at(transforms, {row, i}); };
+    const auto x = static_cast<double>(out_x), y = static_cast<double>(out_y);
+    const double k = t(6) * x + t(7) * y + 1;
+    if (k == 0) return;
+    const double in_x = (t(0) * x + t(1) * y + t(2)) / k;
+    const double in_y = (t(3) * x + t(4) * y + t(5)) / k;
+    const double from_x = filled_place(in_x, in[1], mode), from_y = filled_place(in_y, in[0], mode);
+    double by_x = 0, by_y = 0;
+    for (std::int64_t i = 0; i < in[0]; ++i) {
+      for (std::int64_t j = 0; j < in[1]; ++j) {
+        const double value = at(images, moved_to(index, i, j)) - fill;
+        by_x += value * hat(from_y, i) * slope_of_hat(from_x, j);
+        by_y += value * slope_of_hat(from_y, i) * hat(from_x, j);
+      }
+    }
+    by_x *= at(dy, index) * slope_of_place(in_x, in[1]);
+    by_y *= at(dy, index) * slope_of_place(in_y, in[0]);
+    const double by_k = -by_x * in_x - by_y * in_y;
+    const double parts[] = {by_x * x, by_x * y, by_x, by_y * x, by_y * y, by_y, by_k * x, by_k * y};
+    for (std::int64_t i = 0; i < 8; ++i) at(result, {row, i}) += parts[i] / k;
+  });
+  return result;
+}
+
 namespace {
 
 // Outside: everything is `rest`.

@@ -29,6 +29,9 @@ Sampling bilinear_resizing(const Shape& in, const Shape& out, image::ResizeOptio
 Sampling nearest_resizing(const Shape& in, const Shape& out, image::ResizeOptions options);
 Sampling rotation(const Shape& in, double radians, double center_x, double center_y);
 Sampling projection(const Shape& in, const Array& transforms, bool bilinear, image::FillMode mode);
+// The gradient of the transforms of a bilinear projection of `images` that is filled with `fill`.
+Array unprojected(const Array& images, const Array& transforms, const Array& dy,
+                  image::FillMode mode, double fill);
 
 // Images, boxes and indices; every derivative is 0 in nearest.
 Array cropped(const Arrays& in, const Shape& size, bool nearest, double outside);

@@ -7,22 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-bool contains(const Axes& axes, std::int64_t axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-Shape without(const Shape& shape, const Axes& axes, bool keep_dims) {
-  Shape result;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (!contains(axes, axis)) {
-      result.push_back(shape[axis]);
-    } else if (keep_dims) {
-      result.push_back(1);
-    }
-  }
-  return result;
-}
-
 // For each line along `axes`: where its elements lie.
 std::vector<std::vector<std::size_t>> lines_of(const Shape& shape, const Axes& axes) {
   const Shape kept = without(shape, axes, true);

@@ -84,7 +84,7 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
       }
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i) {
-        const T* pixel_src = reinterpret_cast<const T*>(table[i]) + m;
+        const T* pixel_src = pointer_to<T>(table[i]) + m;
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) {
           const Vec src = load_source<kColumns, kPartial>(d, pixel_src, column + v * lanes, count,
@@ -183,9 +183,8 @@ HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int 
     const Vec factor = load(dy);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec src = load_source<kColumns, kPartial>(
-          d, reinterpret_cast<const T*>(table[i * kChunkPixels + p]), column, count,
-          args.channel_of);
+      const Vec src = load_source<kColumns, kPartial>(d, pointer_to<T>(table[i * kChunkPixels + p]),
+                                                      column, count, args.channel_of);
       sum[i] = hn::MulAdd(src, factor, sum[i]);
     }
     dy += args.dy_row;

@@ -54,7 +54,7 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
   const std::int64_t channel = args.channel + first;
   const std::uintptr_t* HWY_RESTRICT table = args.table;
   for (std::int64_t p = 0; p < args.pixels; ++p) {
-    const T* HWY_RESTRICT src = reinterpret_cast<const T*>(table[p]) + channel;
+    const T* HWY_RESTRICT src = pointer_to<T>(table[p]) + channel;
     Vec row[V];
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) row[v] = load(dy + v * lanes);

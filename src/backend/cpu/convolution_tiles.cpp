@@ -60,7 +60,7 @@ HWY_NOINLINE void tile(const TileArgs<T>& args, int pixel, std::int64_t column, 
     const std::uintptr_t* table = args.table + t * kTilePixels + pixel;
     const T* src[R];
 #pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) src[i] = reinterpret_cast<const T*>(table[i]);
+    for (int i = 0; i < R; ++i) src[i] = pointer_to<T>(table[i]);
     const T* HWY_RESTRICT weights = args.weights[t] + column;
     for (std::int64_t c = 0; c < channels; ++c) {
       Vec row[V];

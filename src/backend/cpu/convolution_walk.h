@@ -47,7 +47,8 @@ struct Geometry {
         groups(attrs.groups) {
     const int axes = x.rank() - 2;
     for (int axis = 0; axis < axes; ++axis) {
-      const auto to = static_cast<std::size_t>(3 - axes + axis);
+      const int of_three = 3 - axes + axis;
+      const auto to = static_cast<std::size_t>(of_three);
       in[to] = x[axis + 1];
       out[to] = y[axis + 1];
       kernel[to] = filter[axis];

@@ -30,6 +30,7 @@ HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window,
   const std::int64_t* HWY_RESTRICT at = window.at[2].data();
   const std::uintptr_t zeros = reinterpret_cast<std::uintptr_t>(walk.zeros);
   const auto width = static_cast<std::uint64_t>(columns.src_size);
+  constexpr std::uintptr_t kAllBits = ~std::uintptr_t{0};
   HWY_ALIGN std::uintptr_t in_row[kSize];  // all bits set where the tap's row is in the image
   for (std::int64_t tap = first_tap; tap < first_tap + taps;) {
     const std::int64_t row = tap / columns.taps;
@@ -39,9 +40,9 @@ HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window,
     const auto height = static_cast<std::uint64_t>(rows.src_size);
     TENURE_VECTORISE
     for (int i = 0; i < kSize; ++i) {
-      const bool inside = (static_cast<std::uint64_t>(window.at[0][i] + down) < depth) &
-                          (static_cast<std::uint64_t>(window.at[1][i] + across) < height);
-      in_row[i] = inside ? ~std::uintptr_t{0} : 0;
+      const auto plane = static_cast<std::uint64_t>(window.at[0][i] + down);
+      const auto line = static_cast<std::uint64_t>(window.at[1][i] + across);
+      in_row[i] = (plane < depth ? kAllBits : 0) & (line < height ? kAllBits : 0);
     }
     const std::int64_t end = std::min(first_tap + taps, (row + 1) * columns.taps);
     for (; tap < end; ++tap) {
@@ -58,6 +59,12 @@ HWY_INLINE void fill_table(const Walk<T>& walk, const Window<T, kSize>& window,
       table += kSize;
     }
   }
+}
+
+// What a place of the table says. Addresses are integers there because vectors pick among them.
+template <class T>
+HWY_INLINE const T* pointer_to(std::uintptr_t address) {
+  return reinterpret_cast<const T*>(address);  // NOLINT(performance-no-int-to-ptr): as above
 }
 
 // Vectors of a tile's columns: with six rows, as many as leave registers for the other operands.

@@ -360,25 +360,38 @@ struct Rotation {
   }
 };
 
-double clamped(double place, std::int64_t size) {
-  return std::max(0.0, std::min(place, static_cast<double>(size - 1)));
+// A place in the image that stands for one that may lie outside it, and how fast it moves with
+// that.
+struct Mapped {
+  double place, slope;
+};
+
+// At the last pixel the slope is 0, as beyond it: there is no next one to go towards.
+Mapped clamped(double place, std::int64_t size, double slope = 1) {
+  const auto last = static_cast<double>(size - 1);
+  return {std::max(0.0, std::min(place, last)), place >= 0 && place < last ? slope : 0};
 }
 
-double reflected(double place, std::int64_t size) {
+Mapped reflected(double place, std::int64_t size) {
   if (size <= 1) return clamped(place, size);
   const auto once = static_cast<double>(size);
   const double twice = 2 * once;
+  double slope = 1;
   if (place < 0) {
     place += twice * std::trunc(-place / twice);
+    slope = place < -once ? 1 : -1;
     place = place < -once ? place + twice : -place - 1;
   } else if (place > once - 1) {
     place -= twice * std::trunc(place / twice);
-    if (place >= once) place = twice - place - 1;
+    if (place >= once) {
+      place = twice - place - 1;
+      slope = -1;
+    }
   }
-  return clamped(place, size);
+  return clamped(place, size, slope);
 }
 
-double wrapped(double place, std::int64_t size) {
+Mapped wrapped(double place, std::int64_t size) {
   if (size <= 1) return clamped(place, size);
   const auto all = static_cast<double>(size);
   if (place < 0) {
@@ -388,6 +401,19 @@ double wrapped(double place, std::int64_t size) {
   }
   return clamped(place, size);
 }
+
+// The first of the two pixels a place lies between and how much each counts, differentiated so many
+// times by the place before it was mapped.
+struct Beside {
+  double first;
+  double weights[2];
+
+  Beside(Mapped at, int times) : first(std::floor(at.place)) {
+    const double part = at.place - first;
+    weights[0] = times == 0 ? 1 - part : times == 1 ? -at.slope : 0;
+    weights[1] = times == 0 ? part : times == 1 ? at.slope : 0;
+  }
+};
 
 struct Projection {
   const ops::TransformAttrs& attrs;
@@ -399,7 +425,18 @@ struct Projection {
         transforms(args.in[1].as<double>()),
         step((*args.in[1].shape)[0] == 1 ? 0 : 8) {}
 
-  double mapped(double place, std::int64_t size) const {
+  // Where a pixel of the output comes from; nowhere if `k`, by which it is divided, is 0.
+  struct Origin {
+    double k, x, y;
+    bool exists() const { return k != 0 && std::isfinite(x) && std::isfinite(y); }
+  };
+  Origin origin(std::int64_t image, double x, double y) const {
+    const double* t = transforms + image * step;
+    const double k = t[6] * x + t[7] * y + 1;
+    return {k, (t[0] * x + t[1] * y + t[2]) / k, (t[3] * x + t[4] * y + t[5]) / k};
+  }
+
+  Mapped mapped(double place, std::int64_t size) const {
     switch (static_cast<image::FillMode>(attrs.fill_mode)) {
       case image::FillMode::reflect:
         return reflected(place, size);
@@ -410,30 +447,30 @@ struct Projection {
       case image::FillMode::constant:
         break;
     }
-    return place;
+    return {place, 1};
   }
+  Mapped column_of(const Origin& from) const { return mapped(from.x, attrs.in[1]); }
+  Mapped row_of(const Origin& from) const { return mapped(from.y, attrs.in[0]); }
 
   template <class F>
   void taps(std::int64_t image, double x, double y, F&& fn) const {
-    const double* t = transforms + image * step;
-    const double k = t[6] * x + t[7] * y + 1;
-    const double in_x = (t[0] * x + t[1] * y + t[2]) / k;
-    const double in_y = (t[3] * x + t[4] * y + t[5]) / k;
-    if (k == 0 || !std::isfinite(in_x) || !std::isfinite(in_y)) {
-      fn(-1.0, -1.0, 1.0);
+    const Origin from = origin(image, x, y);
+    if (!from.exists()) {
+      if (attrs.by_row == 0 && attrs.by_column == 0) fn(-1.0, -1.0, 1.0);
       return;
     }
-    const double column = mapped(in_x, attrs.in[1]), row = mapped(in_y, attrs.in[0]);
+    const Mapped column = column_of(from), row = row_of(from);
     if (!attrs.bilinear) {
-      fn(rounded(column), rounded(row), 1.0);
+      fn(rounded(column.place), rounded(row.place), 1.0);
       return;
     }
-    const double left = std::floor(column), top = std::floor(row);
-    const double across = column - left, down = row - top;
-    fn(left, top, (1 - across) * (1 - down));
-    fn(left + 1, top, across * (1 - down));
-    fn(left, top + 1, (1 - across) * down);
-    fn(left + 1, top + 1, across * down);
+    const Beside across(column, attrs.by_column), down(row, attrs.by_row);
+    const auto [left, right] = across.weights;
+    const auto [top, bottom] = down.weights;
+    fn(across.first, down.first, left * top);
+    fn(across.first + 1, down.first, right * top);
+    fn(across.first, down.first + 1, left * bottom);
+    fn(across.first + 1, down.first + 1, right * bottom);
   }
   double fill(std::int64_t) const { return attrs.fill_value; }
 };
@@ -499,6 +536,100 @@ void warp_grad(const ops::KernelArgs& args) noexcept {
              });
 }
 
+// The gradient of the transforms: a sum over all pixels, in pieces whose sums lie in scratch.
+constexpr int kCoefficients = 8;
+
+struct TransformPieces {
+  std::int64_t pixels, count;  // of one piece; for one image
+  explicit TransformPieces(const Images& out)
+      : pixels(pixels_worth_a_thread(out.channels)), count((out.pixels() + pixels - 1) / pixels) {}
+};
+
+std::size_t transform_scratch(const ops::KernelArgs& args) noexcept {
+  const Images out(*args.in[2].shape);
+  return static_cast<std::size_t>(out.batch * TransformPieces(out).count * kCoefficients) *
+         sizeof(double);
+}
+
+// Several sums at a time, so that they do not wait for one another.
+template <class F>
+double sum_over(std::int64_t count, F&& term) {
+  constexpr std::int64_t kSums = 8;
+  double sums[kSums] = {};
+  std::int64_t c = 0;
+  for (; c + kSums <= count; c += kSums) {
+    TENURE_VECTORISE
+    for (std::int64_t i = 0; i < kSums; ++i) sums[i] += term(c + i);
+  }
+  double total = 0;
+  for (; c < count; ++c) total += term(c);
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+template <class T>
+void transform_grad_transforms(const ops::KernelArgs& args) noexcept {
+  const Images in(*args.in[0].shape), out(*args.in[2].shape);  // of the transform
+  const Projection map(args, in);
+  const TransformPieces pieces(out);
+  const auto& attrs = map.attrs;
+  auto* partial = reinterpret_cast<double*>(args.scratch);
+  const auto sum_of_piece = [&](std::int64_t piece) {
+    const std::int64_t image = piece / pieces.count;
+    const T* from = args.in[0].as<T>() + image * in.size();
+    double* sums = partial + piece * kCoefficients;
+    std::fill_n(sums, kCoefficients, 0.0);
+    const std::int64_t begin = piece % pieces.count * pieces.pixels;
+    const std::int64_t end = std::min(begin + pieces.pixels, out.pixels());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto x = static_cast<double>(i % out.width), y = static_cast<double>(i / out.width);
+      const Projection::Origin place = map.origin(image, x, y);
+      if (!place.exists()) continue;
+      const T* dy = args.in[2].as<T>() + image * out.size() + i * out.channels;
+      const Mapped column = map.column_of(place), row = map.row_of(place);
+      const Beside across(column, attrs.by_column), down(row, attrs.by_row);
+      const Beside across_slope(column, attrs.by_column + 1), down_slope(row, attrs.by_row + 1);
+      double by_x = 0, by_y = 0;
+      for (int r = 0; r < 2; ++r) {
+        for (int c = 0; c < 2; ++c) {
+          const double from_x = across.first + c, from_y = down.first + r;
+          double flow = 0;
+          if (holds(in, from_x, from_y)) {
+            const T* pixel = from + offset_of(in, from_x, from_y);
+            flow = sum_over(out.channels, [=](std::int64_t channel) {
+              return static_cast<double>(dy[channel]) * static_cast<double>(pixel[channel]);
+            });
+          } else {
+            flow = attrs.fill_value * sum_over(out.channels, [=](std::int64_t channel) {
+                     return static_cast<double>(dy[channel]);
+                   });
+          }
+          by_x += flow * across_slope.weights[c] * down.weights[r];
+          by_y += flow * across.weights[c] * down_slope.weights[r];
+        }
+      }
+      by_x /= place.k;
+      by_y /= place.k;
+      const double by_k = -(by_x * place.x + by_y * place.y);
+      const double parts[kCoefficients] = {by_x * x, by_x * y, by_x,     by_y * x,
+                                           by_y * y, by_y,     by_k * x, by_k * y};
+      for (int j = 0; j < kCoefficients; ++j) sums[j] += parts[j];
+    }
+  };
+  const std::int64_t count = out.batch * pieces.count;
+  if (out.batch * out.size() < kSerialElements) {
+    for (std::int64_t piece = 0; piece < count; ++piece) sum_of_piece(piece);
+  } else {
+    parallel_each(count, sum_of_piece);
+  }
+  auto* dst = args.out[0].as<double>();
+  std::fill_n(dst, args.out[0].numel(), 0.0);
+  for (std::int64_t piece = 0; piece < count; ++piece) {
+    double* to = dst + piece / pieces.count * map.step;
+    for (int j = 0; j < kCoefficients; ++j) to[j] += partial[piece * kCoefficients + j];
+  }
+}
+
 // Otsu's method: the threshold between whose sides the variance is largest, the first of equals; -1
 // for an image of one value. Values are rounded, half to even; those outside 0 to 255 are left out.
 template <class T>
@@ -552,6 +683,10 @@ constexpr ops::KernelRow kFloatRows[] = {
     {"transform", DType::float64, warp<double, Projection>},
     {"transform_grad", DType::float32, warp_grad<float, Projection>},
     {"transform_grad", DType::float64, warp_grad<double, Projection>},
+    {"transform_grad_transforms", DType::float32, transform_grad_transforms<float>,
+     transform_scratch},
+    {"transform_grad_transforms", DType::float64, transform_grad_transforms<double>,
+     transform_scratch},
     {"otsu_threshold", DType::float32, otsu<float>},
     {"otsu_threshold", DType::float64, otsu<double>},
 };

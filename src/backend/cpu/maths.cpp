@@ -119,7 +119,7 @@ struct Erf : Costly {
 struct IsNan : Cheap {
   template <class T>
   static HWY_INLINE bool of(T x) {
-    return x != x;
+    return x != x;  // NOLINT(misc-redundant-expression): it is not, for NaN
   }
 };
 

@@ -46,12 +46,13 @@ struct PoolGeometry {
   PoolGeometry(const Shape& shape, const ops::PoolAttrs& attrs) {
     const int count = attrs.window.rank();
     for (int i = 0; i < count; ++i) {
-      axes[static_cast<std::size_t>(3 - count + i)] = {.in = attrs.in[i],
-                                                       .out = attrs.out[i],
-                                                       .window = attrs.window[i],
-                                                       .stride = attrs.strides[i],
-                                                       .dilation = attrs.dilations[i],
-                                                       .before = attrs.before[i]};
+      const int of_three = 3 - count + i;
+      axes[static_cast<std::size_t>(of_three)] = {.in = attrs.in[i],
+                                                  .out = attrs.out[i],
+                                                  .window = attrs.window[i],
+                                                  .stride = attrs.strides[i],
+                                                  .dilation = attrs.dilations[i],
+                                                  .before = attrs.before[i]};
     }
     if (attrs.batched) batch = shape[0];
     if (attrs.channels_first) {

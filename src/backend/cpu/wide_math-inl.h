@@ -333,7 +333,7 @@ struct Pow : Costly {
     }
     using U = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
     U result = 1;
-    U base = static_cast<U>(a);
+    U base = static_cast<std::make_unsigned_t<T>>(a);
     for (; b > 0; b = static_cast<T>(b / 2)) {
       if (b % 2 != 0) result *= base;
       base *= base;
