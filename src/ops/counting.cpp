@@ -28,6 +28,7 @@ constinit const OpDef kBincount{
     .inputs = OpDef::kVariadic,
     .tfjs = "Bincount",
     .dispatch_on = OpDef::kOutput0,
+    .checks_values = true,
     .grad_keeps = {kNothing, kInput0},
     .grad = [](GradContext& g) -> Grads {
       std::vector<Tensor> grads(g.inputs());

@@ -70,6 +70,7 @@ constinit const OpDef kBroadcastArgs{
         },
     .inputs = 2,
     .tfjs = "BroadcastArgs",
+    .checks_values = true,
     .no_gradient = "shapes are whole numbers"};
 
 Tensor create(const OpDef& op, AttrsRef attrs, std::source_location site) {

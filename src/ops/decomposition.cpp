@@ -66,6 +66,7 @@ Tensor inverse_gaps(const Tensor& x) { return reciprocal_or_zero(as_row(x) - as_
 constinit const OpDef kCholesky{
     .name = "cholesky",
     .infer = same_shape,
+    .checks_values = true,
     .grad_keeps = kOutput,
     .grad = [](GradContext& g) -> Grads {
       const Tensor l = g.y();
@@ -91,6 +92,7 @@ constinit const OpDef kTriangularSolve{
     .name = "triangular_solve",
     .infer = infer_solve,
     .inputs = 2,
+    .checks_values = true,
     .grad_keeps = {kInput0 | kOutput, kInput0},
     .grad = [](GradContext& g) -> Grads {
       const auto [lower, transpose] = g.attrs_as<TriangularAttrs>();
@@ -106,6 +108,7 @@ constinit const OpDef kTriangularSolve{
 constinit const OpDef kSolve{.name = "solve",
                              .infer = infer_solve,
                              .inputs = 2,
+                             .checks_values = true,
                              .grad_keeps = {kInput0 | kOutput, kInput0},
                              .grad = [](GradContext& g) -> Grads {
                                const Tensor db = solve(g.x(0), g.dy(), {.transpose = true});
@@ -118,12 +121,14 @@ constinit const OpDef kSolve{.name = "solve",
 constinit const OpDef kInverse{
     .name = "inverse",
     .infer = same_shape,
+    .checks_values = true,
     .grad_keeps = kOutput,
     .grad = [](GradContext& g) -> Grads { return -product_tb(product_ta(g.y(), g.dy()), g.y()); }};
 
 constinit const OpDef kDeterminant{
     .name = "determinant",
     .infer = [](Infer& infer) { infer.result(batch_of(infer.shape(0)), infer.dtype(0)); },
+    .checks_values = true,
     .grad_keeps = kInput | kOutput,
     .grad = [](GradContext& g) -> Grads {
       const Tensor scale = as_column(as_column(g.dy() * g.y()));
@@ -138,6 +143,7 @@ constinit const OpDef kSlogdet{
           infer.result(batch_of(infer.shape(0)), infer.dtype(0), 1);
         },
     .outputs = 2,
+    .checks_values = true,
     .grad_keeps = kInput,
     .grad = [](GradContext& g) -> Grads {  // the sign changes only in steps
       return as_column(as_column(g.dy(1))) * transposed(inverse(g.x()));
@@ -167,6 +173,7 @@ constinit const OpDef kQr{
           infer.result(stack_of(batch_of(shape), {k, n}), infer.dtype(0), 1);
         },
     .outputs = 2,
+    .checks_values = true,
     .grad_keeps = kTwoOutputs,
     .grad = [](GradContext& g) -> Grads {
       const Shape& shape = g.x_shape();
@@ -204,6 +211,7 @@ constinit const OpDef kSvd{
           infer.result(stack_of(batch, {full ? n : k, n}), infer.dtype(0), 2);
         },
     .outputs = 3,
+    .checks_values = true,
     .grad_keeps = kThreeOutputs,
     .grad = [](GradContext& g) -> Grads {
       check_svd_gradient(g);
@@ -232,6 +240,7 @@ constinit const OpDef kSingularValues{
           const Shape& shape = infer.shape(0);
           infer.result(stack_of(batch_of(shape), {std::min(shape[-2], shape[-1])}), infer.dtype(0));
         },
+    .checks_values = true,
     .grad_keeps = kInput,
     .grad = [](GradContext& g) -> Grads {
       const auto [u, s, v] = svd(g.x());
@@ -248,6 +257,7 @@ constinit const OpDef kEigh{
           infer.result(shape, infer.dtype(0), 1);
         },
     .outputs = 2,
+    .checks_values = true,
     .grad_keeps = kTwoOutputs,
     .grad = [](GradContext& g) -> Grads {
       const Tensor w = g.y(0), vt = g.y(1);
@@ -262,6 +272,7 @@ constinit const OpDef kEigvalsh{.name = "eigvalsh",
                                       infer.result(stack_of(batch_of(shape), {shape[-1]}),
                                                    infer.dtype(0));
                                     },
+                                .checks_values = true,
                                 .grad_keeps = kInput,
                                 .grad = [](GradContext& g) -> Grads {
                                   const auto [w, v] = eigh(g.x());

@@ -45,6 +45,7 @@ constinit const OpDef kGather{
         },
     .inputs = 2,
     .tfjs = "GatherV2",
+    .checks_values = true,
     .grad_keeps = {kInput1, kNothing},
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<GatherAttrs>();
@@ -58,6 +59,7 @@ constinit const OpDef kGatherGrad{
     .infer =
         [](Infer& infer) { infer.result(infer.attrs.as<GatherGradAttrs>().shape, infer.dtype(0)); },
     .inputs = 2,
+    .checks_values = true,
     .grad_keeps = {kInput1, kNothing},
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<GatherGradAttrs>();
@@ -91,6 +93,7 @@ constinit const OpDef kGatherNd{
         },
     .inputs = 2,
     .tfjs = "GatherNd",
+    .checks_values = true,
     .grad_keeps = {kInput1, kNothing},
     .grad = [](GradContext& g) -> Grads {
       return {scatter_nd(g.x(1), g.dy(), g.x_shape()), Tensor()};
@@ -115,6 +118,7 @@ constinit const OpDef kScatterNd{
     .inputs = 2,
     .tfjs = "ScatterNd",
     .dispatch_on = 1,
+    .checks_values = true,
     .grad_keeps = {kNothing, kInput0},
     .grad = [](GradContext& g) -> Grads { return {Tensor(), gather_nd(g.dy(), g.x(0))}; }};
 
@@ -141,6 +145,7 @@ constinit const OpDef kTensorScatterUpdate{
     .inputs = 3,
     .tfjs = "TensorScatterUpdate",
     .may_overwrite = input(0),
+    .checks_values = true,
     .grad_keeps = {kInput1, kNothing, kInput1},
     .grad = [](GradContext& g) -> Grads {
       std::vector<Tensor> grads(3);
@@ -159,6 +164,7 @@ constinit const OpDef kTensorScatterAdd{.name = "tensor_scatter_add",
                                         .infer = scatter_into,
                                         .inputs = 3,
                                         .may_overwrite = input(0),
+                                        .checks_values = true,
                                         .grad_keeps = {kNothing, kNothing, kInput1},
                                         .grad = [](GradContext& g) -> Grads {
                                           std::vector<Tensor> grads(3);
@@ -184,12 +190,14 @@ constinit const OpDef kTensorScatterMin{.name = "tensor_scatter_min",
                                         .infer = scatter_into,
                                         .inputs = 3,
                                         .may_overwrite = input(0),
+                                        .checks_values = true,
                                         .grad_keeps = kExtremeKeeps,
                                         .grad = scatter_extreme_grad};
 constinit const OpDef kTensorScatterMax{.name = "tensor_scatter_max",
                                         .infer = scatter_into,
                                         .inputs = 3,
                                         .may_overwrite = input(0),
+                                        .checks_values = true,
                                         .grad_keeps = kExtremeKeeps,
                                         .grad = scatter_extreme_grad};
 

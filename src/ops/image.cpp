@@ -126,6 +126,7 @@ constinit const OpDef kCropAndResize{
         },
     .inputs = 4,
     .tfjs = "CropAndResize",
+    .checks_values = true,
     .grad_keeps = {kCoordinates, kAllFour, kAllFour, kNothing},
     .grad = [](GradContext& g) -> Grads {
       CropAttrs attrs = g.attrs_as<CropAttrs>();
@@ -142,6 +143,7 @@ constinit const OpDef kCropAndResizeGrad{
     .name = "crop_and_resize_grad",
     .infer = [](Infer& infer) { infer.result(infer.attrs.as<CropAttrs>().image, infer.dtype(0)); },
     .inputs = 4,
+    .checks_values = true,
     .grad_keeps = {kCoordinates, kAllFour, kAllFour, kNothing},
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<CropAttrs>();

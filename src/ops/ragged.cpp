@@ -50,6 +50,7 @@ constinit const OpDef kRaggedRows{
     .inputs = OpDef::kVariadic,
     .outputs = OpDef::kVariadic,
     .dynamic_sizes = 1 + kMostSplits,
+    .checks_values = true,
     .no_gradient = kPositions};
 
 // Inputs: the row partitions. Output, of the ragged axes' shape: the row of values that stands
@@ -68,6 +69,7 @@ constinit const OpDef kRaggedSources{
         },
     .inputs = OpDef::kVariadic,
     .dynamic_sizes = 1 + kMostSplits,
+    .checks_values = true,
     .no_gradient = kPositions};
 
 // Value i of a row is start + i * delta: limits only say how many there are, which changes in
@@ -109,6 +111,7 @@ constinit const OpDef kRaggedRange{
     .outputs = 2,
     .tfjs = "RaggedRange",
     .dynamic_sizes = 1,
+    .checks_values = true,
     .grad_keeps = kOutput,
     .grad = ragged_range_grad};
 

@@ -35,6 +35,7 @@ constinit const OpDef kMultinomial{
           infer.result(std::move(shape), DType::int32);
         },
     .tfjs = "Multinomial",
+    .checks_values = true,
     .no_gradient = "a draw changes only in steps",
     .reseed = reseed<MultinomialAttrs>};
 

@@ -99,6 +99,7 @@ constinit const OpDef kSegmentTake{.name = "segment_take",
                                                       infer.dtype(0));
                                        },
                                    .inputs = 2,
+                                   .checks_values = true,
                                    .grad_keeps = kInput1,
                                    .grad = [](GradContext& g) -> Grads {
                                      return unsorted_segment_sum(g.dy(), g.x(1), g.x_shape()[0]);
@@ -136,6 +137,7 @@ constinit const OpDef kSparseSegmentSum{
     .inputs = 3,
     .tfjs = "SparseSegmentSum",
     .dynamic_sizes = 1,
+    .checks_values = true,
     .grad_keeps = kIndices,
     .grad = [](GradContext& g) -> Grads { return grad_of_data(g, g.dy()); }};
 
@@ -145,6 +147,7 @@ constinit const OpDef kSparseSegmentMean{
     .inputs = 3,
     .tfjs = "SparseSegmentMean",
     .dynamic_sizes = 1,
+    .checks_values = true,
     .grad_keeps = kIndices,
     .grad = [](GradContext& g) -> Grads {
       const Tensor dy = g.dy();

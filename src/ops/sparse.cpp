@@ -48,6 +48,7 @@ constinit const OpDef kSparseToDense{
     .inputs = 3,
     .tfjs = "SparseToDense",
     .dispatch_on = 1,
+    .checks_values = true,
     .grad_keeps = kOnlyIndices,
     .grad = [](GradContext& g) -> Grads {
       const Tensor dy = g.dy();
@@ -67,6 +68,7 @@ constinit const OpDef kSparseToDenseGrad{
           infer.result({position_count(infer.shape(1))}, infer.dtype(0));
         },
     .inputs = 2,
+    .checks_values = true,
     .grad_keeps = kInput1,
     .grad = [](GradContext& g) -> Grads {
       return sparse_to_dense(g.x(1), g.x_shape(0), g.dy(), zeros({}, g.x_dtype(0)));
@@ -101,6 +103,7 @@ constinit const OpDef kSparseFillEmptyRows{
     .tfjs = "SparseFillEmptyRows",
     .dynamic_sizes = 1,
     .dispatch_on = 1,
+    .checks_values = true,
     .grad_keeps = Keep{0, 1U << 3},
     .grad = [](GradContext& g) -> Grads {
       const Tensor dy = g.dy(1);
@@ -122,6 +125,7 @@ constinit const OpDef kSparseReshape{
           infer.result({indices[0], attrs.to.rank()}, infer.dtype(0));
         },
     .tfjs = "SparseReshape",
+    .checks_values = true,
     .no_gradient = "positions change only in steps"};
 
 // `value` as a scalar of the values' dtype.
