@@ -271,6 +271,7 @@ class Builder {
 Program::Program(std::shared_ptr<const Graph> written)
     : written_(std::move(written)), graph_(optimise(*written_)) {
   Builder(*this).build();
+  if (auto* const look = on_program_built.load(std::memory_order_relaxed)) look(*this);
 }
 
 Program::~Program() = default;
@@ -279,6 +280,25 @@ std::size_t Program::constant_bytes() const {
   std::size_t bytes = 0;
   for (const Constant& constant : graph_.constants) bytes += constant.storage->get()->nbytes;
   return bytes;
+}
+
+PlanView Program::plan_view() const {
+  PlanView view;
+  view.arena_bytes = static_cast<std::int64_t>(arena_bytes_);
+  for (const Buffer& buffer : buffers_) {
+    const bool in_arena = buffer.where == Where::arena;
+    view.buffers.push_back(
+        {in_arena ? buffer.offset : PlanView::kElsewhere, static_cast<std::int64_t>(buffer.bytes)});
+  }
+  for (const Step& step : steps_) {
+    PlanView::Step& seen = view.steps.emplace_back();
+    seen.op = step.op->name;
+    for (std::uint32_t i = 0; i < step.inputs + std::uint32_t{step.outputs}; ++i) {
+      (i < step.inputs ? seen.reads : seen.writes).push_back(patches_[step.first + i].buffer);
+    }
+    if (step.scratch >= 0) seen.writes.push_back(static_cast<std::uint32_t>(step.scratch));
+  }
+  return view;
 }
 
 }  // namespace tenure::graph

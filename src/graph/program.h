@@ -2,11 +2,13 @@
 // the memory of all of them is planned. Running it allocates one arena and the results.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -14,6 +16,22 @@
 #include "ops/kernel.h"
 
 namespace tenure::graph {
+
+// What a program does to memory, for checks that share nothing with its builder.
+struct PlanView {
+  static constexpr std::int64_t kElsewhere = -1;
+  struct Buffer {
+    std::int64_t offset = kElsewhere;  // in the arena
+    std::int64_t bytes = 0;
+  };
+  struct Step {
+    std::string_view op;
+    std::vector<std::uint32_t> reads, writes;  // buffers; scratch is written
+  };
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::int64_t arena_bytes = 0;
+};
 
 class Program {
  public:
@@ -23,6 +41,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const Graph& written() const { return *written_; }
+  const Graph& optimised() const { return graph_; }
+  PlanView plan_view() const;
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
   std::size_t constant_bytes() const;
@@ -85,6 +105,9 @@ class Program {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
+
+// Called with each program that was built, if it is set: tests look at every plan.
+inline std::atomic<void (*)(const Program&)> on_program_built{nullptr};
 
 // Runs the graph's operations one by one down the one road, for tapes and traces to see.
 void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,
