@@ -485,6 +485,17 @@ TEST(Optimise, gives_the_same_bits) {
   expect_same_bits(f(x), layer_norm(x));
 }
 
+TEST(Optimise, dump_shows_the_graph_as_written_and_as_it_runs) {
+  Function f = function("dumped", [](Tensor x) { return exp(x.clone()) * (full({}, 2.f) + 1.f); });
+  f(ones({3}));
+  EXPECT_HAS(f.dump(), "clone(%0)");
+  EXPECT_HAS(f.dump(), "fill()");
+  const std::string runs = f.dump({.optimised = true});
+  EXPECT_HAS(runs, "exp(%0)");
+  EXPECT_HAS(runs, "= constant");
+  EXPECT_EQ(runs.find("fill"), std::string::npos);
+}
+
 // The checker of plans finds what it is there for.
 
 TEST(Plans, faults_are_found) {
