@@ -137,8 +137,8 @@ TEST(Schedule, is_close_to_the_best_of_all_orders) {
   }
   RecordProperty("best_found", best_found);
   EXPECT_GT(best_found, written_best);
-  EXPECT_GE(best_found, kTrials * 8 / 10);
-  EXPECT_LE(excess / kTrials, 0.03);
+  EXPECT_GE(best_found, kTrials * 9 / 10);
+  EXPECT_LE(excess / kTrials, 0.02);
 }
 
 }  // namespace

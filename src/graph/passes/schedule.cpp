@@ -141,6 +141,35 @@ std::vector<int> order_backwards(const Schedule& schedule, const Edges& edges) {
   return order;
 }
 
+// The same order, with tasks that end nobody's bytes, since all they read is there from the start,
+// just before the first task that waits for them.
+std::vector<int> with_sources_late(const Edges& edges, const std::vector<int>& order) {
+  std::vector<bool> is_source(order.size()), done(order.size(), false);
+  for (const int task : order) {
+    is_source[at(task)] = std::ranges::all_of(edges.before[at(task)],
+                                              [&](int first) { return is_source[at(first)]; });
+  }
+  std::vector<int> late, stack;
+  std::vector<std::size_t> looked(order.size(), 0);  // at how many of those a task waits for
+  late.reserve(order.size());
+  for (const int task : order) {
+    if (is_source[at(task)] && !edges.behind[at(task)].empty()) continue;
+    stack.push_back(task);
+    while (!stack.empty()) {
+      const int top = stack.back();
+      const std::vector<int>& before = edges.before[at(top)];
+      if (std::size_t& next = looked[at(top)]; next < before.size()) {
+        if (const int first = before[next++]; !done[at(first)]) stack.push_back(first);
+        continue;
+      }
+      done[at(top)] = true;
+      late.push_back(top);
+      stack.pop_back();
+    }
+  }
+  return late;
+}
+
 std::int64_t peak_bytes(const Schedule& schedule, const Edges& edges, std::span<const int> order) {
   std::vector<int> left = waiting_for(edges.readers);
   std::int64_t alive = 0, peak = 0;
@@ -176,12 +205,18 @@ std::vector<int> best_order(const Schedule& schedule) {
   std::vector<int> best(schedule.tasks.size());
   std::iota(best.begin(), best.end(), 0);
   std::int64_t lowest = peak_bytes(schedule, edges, best);
-  for (const auto make : {order_onwards, order_backwards}) {
-    std::vector<int> order = make(schedule, edges);
+  const auto consider = [&](std::vector<int> order) {
     const std::int64_t peak = peak_bytes(schedule, edges, order);
-    if (peak >= lowest) continue;
+    if (peak >= lowest) return;
     lowest = peak;
     best = std::move(order);
+  };
+  consider(with_sources_late(edges, best));
+  for (const auto make : {order_onwards, order_backwards}) {
+    std::vector<int> order = make(schedule, edges);
+    std::vector<int> late = with_sources_late(edges, order);
+    consider(std::move(order));
+    consider(std::move(late));
   }
   return best;
 }

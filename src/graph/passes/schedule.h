@@ -3,8 +3,9 @@
 //
 // The best order is hard to find in general. Two greedy ones are made, one from the first task
 // onwards and one from the last task backwards, each of which takes the task that frees the most
-// bytes beyond those it allocates; of these and the written order the one with the lowest peak is
-// kept, the written one where it is as good. The time is near-linear in the number of edges.
+// bytes beyond those it allocates. Of these and the written order, each also with tasks that free
+// nothing moved to where they are needed, the one with the lowest peak is kept, and the written one
+// where it is as good. The time is near-linear in the number of edges.
 #pragma once
 
 #include <cstdint>
