@@ -102,6 +102,7 @@ Graph after(Pass pass, const Fn& fn, const Tensors& in) {
 
 std::vector<std::string> ops_of(const Graph& graph) {
   std::vector<std::string> names;
+  names.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) names.emplace_back(node.op->name);
   return names;
 }
