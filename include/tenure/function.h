@@ -57,6 +57,10 @@ struct TraceInfo {
   std::uint64_t hits = 0;
 };
 
+struct DumpOptions {
+  bool optimised = false;  // the graph as it runs, not as it was written
+};
+
 // An eager tensor that a function uses and holds on to.
 struct CaptureInfo {
   std::string name;
@@ -240,7 +244,7 @@ class TENURE_API FunctionCore {
   std::string name() const;
   std::vector<TraceInfo> traces() const;
   std::vector<CaptureInfo> captures() const;
-  std::string dump() const;
+  std::string dump(DumpOptions options) const;
   std::string dot() const;
 
  private:
@@ -290,7 +294,8 @@ class Function<R(A...)> {
   std::string name() const { return core_.name(); }
   std::vector<TraceInfo> traces() const { return core_.traces(); }
   std::vector<CaptureInfo> captures() const { return core_.captures(); }  // of all traces
-  std::string dump() const { return core_.dump(); }                       // the graphs, readable
+  // The graphs, readable.
+  std::string dump(DumpOptions options = {}) const { return core_.dump(options); }
   std::string dot() const { return core_.dot(); }  // the graphs, for Graphviz
 
  private:

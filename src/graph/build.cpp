@@ -446,6 +446,7 @@ Program::Program(std::shared_ptr<const Graph> written, ProgramOptions options)
     : written_(std::move(written)), graph_(optimise(*written_)) {
   writes_begin_ = std::numeric_limits<std::size_t>::max();
   Builder(*this, std::move(options)).build();
+  if (auto* const look = on_program_built.load(std::memory_order_relaxed)) look(*this);
 }
 
 Program::~Program() = default;
@@ -458,6 +459,25 @@ std::size_t Program::held_bytes() const {
     for (const auto& body : control.bodies) bytes += body->held_bytes();
   }
   return bytes;
+}
+
+PlanView Program::plan_view() const {
+  PlanView view;
+  view.arena_bytes = static_cast<std::int64_t>(arena_bytes_);
+  for (const Buffer& buffer : buffers_) {
+    const bool in_arena = buffer.where == Where::arena;
+    view.buffers.push_back(
+        {in_arena ? buffer.offset : PlanView::kElsewhere, static_cast<std::int64_t>(buffer.bytes)});
+  }
+  for (const Step& step : steps_) {
+    PlanView::Step& seen = view.steps.emplace_back();
+    seen.op = step.op->name;
+    for (std::uint32_t i = 0; i < step.inputs + std::uint32_t{step.outputs}; ++i) {
+      (i < step.inputs ? seen.reads : seen.writes).push_back(patches_[step.first + i].buffer);
+    }
+    if (step.scratch >= 0) seen.writes.push_back(static_cast<std::uint32_t>(step.scratch));
+  }
+  return view;
 }
 
 }  // namespace tenure::graph

@@ -274,10 +274,13 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
   return infos;
 }
 
-std::string FunctionCore::dump() const {
+std::string FunctionCore::dump(DumpOptions options) const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (const Entry& entry : state_->entries) text += graph::dump(entry.program->written());
+  for (const Entry& entry : state_->entries) {
+    const graph::Program& program = *entry.program;
+    text += graph::dump(options.optimised ? program.optimised() : program.written());
+  }
   return text;
 }
 

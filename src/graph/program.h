@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "graph/control.h"
@@ -27,6 +28,22 @@ struct ProgramOptions {
   std::vector<bool> donated = {};  // inputs whose bytes a run may overwrite
 };
 
+// What a program does to memory, for checks that share nothing with its builder.
+struct PlanView {
+  static constexpr std::int64_t kElsewhere = -1;
+  struct Buffer {
+    std::int64_t offset = kElsewhere;  // in the arena
+    std::int64_t bytes = 0;
+  };
+  struct Step {
+    std::string_view op;
+    std::vector<std::uint32_t> reads, writes;  // buffers; scratch is written
+  };
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::int64_t arena_bytes = 0;
+};
+
 class Program {
  public:
   explicit Program(std::shared_ptr<const Graph> written, ProgramOptions options = {});
@@ -35,8 +52,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const Graph& written() const { return *written_; }
-  const std::shared_ptr<const Graph>& shared_written() const { return written_; }
-  const Graph& graph() const { return graph_; }
+  const Graph& optimised() const { return graph_; }
+  PlanView plan_view() const;
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
   std::size_t held_bytes() const;                           // constants and captures
@@ -144,6 +161,9 @@ class Program {
 
 // As many random counters of the current generator; gives the first.
 std::uint64_t take_counters(std::uint64_t count);
+
+// Called with each program that was built, if it is set: tests look at every plan.
+inline std::atomic<void (*)(const Program&)> on_program_built{nullptr};
 
 // Runs the graph's operations one by one down the one road, for tapes and traces to see.
 void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,

@@ -1,4 +1,6 @@
 // Elementwise operations of two inputs, with broadcasting.
+#include "ops/arithmetic.h"
+
 #include "core/raise.h"
 #include "ops/apply.h"
 #include "ops/complex.h"
@@ -20,8 +22,6 @@ void broadcast(Infer& infer) {
 void broadcast_to_bool(Infer& infer) {
   infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), DType::boolean);
 }
-
-namespace {
 
 constinit const OpDef kAdd{.name = "add",
                            .infer = broadcast,
@@ -72,6 +72,8 @@ constinit const OpDef kDiv{
       return {operand(g, 0, [&] { return g.dy() / conjugated(g.x(1)); }),
               operand(g, 1, [&] { return -(g.dy() * conjugated(g.y()) / conjugated(g.x(1))); })};
     }};
+
+namespace {
 
 constinit const OpDef kFloorDiv{.name = "floor_div",
                                 .infer = broadcast,

@@ -1,3 +1,5 @@
+#include "ops/creation.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr const char* kConstant = "it has no inputs";
 
+}  // namespace
+
 constinit const OpDef kFill{.name = "fill",
                             .infer =
                                 [](Infer& infer) {
@@ -25,6 +29,8 @@ constinit const OpDef kFill{.name = "fill",
                             .tfjs = "Fill",
                             .dispatch_on = OpDef::kOutput0,
                             .no_gradient = kConstant};
+
+namespace {
 
 constinit const OpDef kArange{.name = "arange",
                               .infer =

@@ -2,6 +2,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/arithmetic.h"
 #include "ops/complex.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
@@ -13,10 +14,6 @@
 
 namespace tenure {
 namespace ops {
-namespace {
-
-// Ones where the condition holds, as factors of dtype `like`.
-Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), dtype); }
 
 constinit const OpDef kNeg{.name = "neg",
                            .infer = same_shape,
@@ -25,6 +22,11 @@ constinit const OpDef kNeg{.name = "neg",
                            .may_overwrite = input(0),
                            .grad_keeps = kNothing,
                            .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
+
+namespace {
+
+// Ones where the condition holds, as factors of dtype `like`.
+Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), dtype); }
 
 constinit const OpDef kExp{
     .name = "exp",

@@ -1,7 +1,8 @@
 // Runs every test under the same watch: a tensor that outlives its test fails it, and so do bytes
-// that no tensor accounts for.
+// that no tensor accounts for, and a traced function whose plan lets two values share bytes.
 #include <gtest/gtest.h>
 
+#include "support/plans.h"
 #include "tenure/create.h"
 #include "tenure/gtest.h"
 #include "tenure/memory.h"
@@ -33,5 +34,6 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   tenure::zeros({});  // the runtime is up before any test looks at its tables
   testing::UnitTest::GetInstance()->listeners().Append(new LeakListener);
+  tenure::testing::check_every_plan();
   return RUN_ALL_TESTS();
 }

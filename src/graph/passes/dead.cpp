@@ -20,6 +20,7 @@ Graph remove_dead(Graph graph) {
   }
   std::size_t n = 0;
   std::erase_if(graph.nodes, [&](const Node&) { return !live[n++]; });
+  std::erase_if(graph.constants, [&](const Constant& constant) { return !wanted[constant.value]; });
   return graph;
 }
 

@@ -4,7 +4,12 @@ namespace tenure::graph {
 
 Graph optimise(Graph graph) {
   graph = remove_dead(std::move(graph));
-  return fold_constants(std::move(graph));
+  graph = share_common(std::move(graph));  // before folding: equal constants are computed once
+  graph = fold_constants(std::move(graph));
+  graph = simplify(std::move(graph));
+  graph = share_common(std::move(graph));
+  graph = remove_dead(std::move(graph));
+  return order_for_memory(std::move(graph));
 }
 
 }  // namespace tenure::graph

@@ -6,8 +6,11 @@
 
 namespace tenure::graph {
 
-Graph remove_dead(Graph graph);     // nodes that lead to no result and no assigned variable
-Graph fold_constants(Graph graph);  // small values that need no argument, computed now
+Graph remove_dead(Graph graph);       // nodes and constants that lead to no result or variable
+Graph share_common(Graph graph);      // one node for several that compute the same
+Graph fold_constants(Graph graph);    // small values that need no argument, computed now
+Graph simplify(Graph graph);          // nodes whose result is there already, left out
+Graph order_for_memory(Graph graph);  // nodes in an order that keeps few bytes alive at once
 
 // All of them, in the order that serves best.
 Graph optimise(Graph graph);

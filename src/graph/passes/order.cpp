@@ -1,0 +1,175 @@
+// From a graph to tasks and buffers, as the program's builder will place them, and back.
+#include <algorithm>
+
+#include "graph/passes/passes.h"
+#include "graph/passes/rewrite.h"
+#include "graph/passes/schedule.h"
+#include "ops/strides.h"
+
+namespace tenure::graph {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t aligned(std::size_t bytes) {
+  return (static_cast<std::int64_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+class Orderer {
+ public:
+  explicit Orderer(Graph graph)
+      : graph_(std::move(graph)),
+        seen_(see_given(graph_)),
+        made_by_(graph_.values.size(), -1),
+        kept_(graph_.values.size(), false) {
+    schedule_.bytes.assign(graph_.values.size(), 0);
+    node_of_task_.reserve(graph_.nodes.size());
+  }
+
+  Graph order() {
+    std::vector<bool> is_view(graph_.nodes.size(), false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      const bool expressible = see(graph_, node, seen_);
+      // A view of one value is there as soon as that is; one that waits for others is a task.
+      is_view[n] = node.op->view != nullptr && expressible && node.in.size() == 1;
+      if (is_view[n]) made_by_[node.out[0]] = made_by_[node.in[0]];
+      if (!is_view[n]) add_task(n);
+    }
+    size_buffers();
+    return in_order(best_order(schedule_), is_view);
+  }
+
+ private:
+  void add_task(std::size_t n) {
+    const Node& node = graph_.nodes[n];
+    const int index = static_cast<int>(schedule_.tasks.size());
+    Task& task = schedule_.tasks.emplace_back();
+    node_of_task_.push_back(n);
+    for (const ValueId value : node.in) {
+      const ValueId root = seen_[value].root;
+      if (std::ranges::find(task.reads, static_cast<int>(root)) == task.reads.end()) {
+        task.reads.push_back(static_cast<int>(root));
+      }
+      if (made_by_[value] != made_by_[root]) task.after.push_back(made_by_[value]);
+    }
+    if (node.random || node.op->reseed != nullptr) {
+      if (last_random_ >= 0) task.after.push_back(last_random_);
+      last_random_ = index;
+    }
+    for (const ValueId value : node.out) {
+      made_by_[value] = index;
+      if (seen_[value].root == value) task.writes.push_back(static_cast<int>(value));
+    }
+    if (node.op->view != nullptr || !is_plain(node)) return;
+    task.extra = extra_bytes(node);
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      if (may_take(node, i)) task.takes.push_back(static_cast<int>(seen_[node.in[i]].root));
+    }
+  }
+
+  // Copies of inputs that the kernel cannot read as they lie, and scratch.
+  std::int64_t extra_bytes(const Node& node) const {
+    std::int64_t bytes = 0;
+    std::vector<Layout> layouts;
+    layouts.reserve(node.in.size() + node.out.size());
+    for (const ValueId value : node.in) {
+      layouts.push_back(seen_[value].layout);
+      if (ops::accepts(node.op->accepts, layouts.back(), graph_.values[node.out[0]].shape)) {
+        continue;
+      }
+      layouts.back() = contiguous_layout(layouts.back().shape, layouts.back().dtype);
+      bytes += aligned(layouts.back().nbytes());
+    }
+    const ops::Kernel& kernel = kernel_of(graph_, node);
+    if (kernel.scratch_bytes == nullptr) return bytes;
+    for (const ValueId value : node.out) layouts.push_back(seen_[value].layout);
+    std::vector<ops::KernelView> views;
+    views.reserve(layouts.size());
+    for (const Layout& layout : layouts) {
+      views.push_back({nullptr, &layout.shape, &layout.strides, layout.dtype});
+    }
+    const std::span<const ops::KernelView> all = views;
+    return bytes + aligned(kernel.scratch_bytes({.in = all.first(node.in.size()),
+                                                 .out = all.subspan(node.in.size()),
+                                                 .attrs = node.attrs.ref()}));
+  }
+
+  // Whether the first result may lie where input `i` lay, if nobody reads that later.
+  bool may_take(const Node& node, std::size_t i) const {
+    if (!node.op->may_overwrite.has(i)) return false;
+    const Seen& in = seen_[node.in[i]];
+    const Seen& out = seen_[node.out[0]];
+    const auto uses =
+        std::ranges::count_if(node.in, [&](ValueId other) { return seen_[other].root == in.root; });
+    return made_by_[in.root] >= 0 && uses == 1 && in.layout.contiguous && in.layout.offset == 0 &&
+           in.layout.shape == out.layout.shape && in.layout.nbytes() == out.layout.nbytes() &&
+           seen_[in.root].layout.nbytes() == in.layout.nbytes();
+  }
+
+  // Results and what variables are assigned lie outside the arena, and lend their bytes to nobody.
+  void size_buffers() {
+    const auto keep = [&](ValueId value) { kept_[seen_[value].root] = true; };
+    std::ranges::for_each(graph_.results, keep);
+    for (const VariableUse& use : graph_.variables) {
+      if (use.assigned) keep(*use.assigned);
+    }
+    for (std::size_t v = 0; v < seen_.size(); ++v) {
+      if (made_by_[v] < 0 || seen_[v].root != v || kept_[v]) continue;
+      schedule_.bytes[v] = aligned(seen_[v].layout.nbytes());
+    }
+    for (Task& task : schedule_.tasks) {
+      const bool own = task.writes.empty() || kept_[static_cast<std::size_t>(task.writes[0])];
+      std::erase_if(task.takes,
+                    [&](int buffer) { return own || kept_[static_cast<std::size_t>(buffer)]; });
+    }
+  }
+
+  Graph in_order(const std::vector<int>& tasks, const std::vector<bool>& is_view) {
+    std::vector<std::vector<std::size_t>> views(graph_.values.size());  // nodes, by what they view
+    std::vector<bool> is_made(graph_.values.size(), true);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const ValueId value : graph_.nodes[n].out) is_made[value] = false;
+      if (is_view[n]) views[graph_.nodes[n].in[0]].push_back(n);
+    }
+    std::vector<Node> nodes;
+    nodes.reserve(graph_.nodes.size());
+    std::vector<ValueId> shown;  // values whose views come next
+    const auto show = [&] {
+      while (!shown.empty()) {
+        const ValueId value = shown.back();
+        shown.pop_back();
+        for (const std::size_t n : views[value]) {
+          shown.push_back(graph_.nodes[n].out[0]);
+          nodes.push_back(std::move(graph_.nodes[n]));
+        }
+      }
+    };
+    for (std::size_t v = 0; v < is_made.size(); ++v) {
+      if (is_made[v]) shown.push_back(static_cast<ValueId>(v));
+    }
+    show();
+    for (const int task : tasks) {
+      Node& node = graph_.nodes[node_of_task_[static_cast<std::size_t>(task)]];
+      shown = node.out;
+      nodes.push_back(std::move(node));
+      show();
+    }
+    graph_.nodes = std::move(nodes);
+    return std::move(graph_);
+  }
+
+  Graph graph_;
+  std::vector<Seen> seen_;
+  std::vector<int> made_by_;  // of values: the task after which they are there, -1 for given ones
+  std::vector<bool> kept_;    // of roots
+  std::vector<std::size_t> node_of_task_;
+  int last_random_ = -1;
+  Schedule schedule_;
+};
+
+}  // namespace
+
+Graph order_for_memory(Graph graph) { return Orderer(std::move(graph)).order(); }
+
+}  // namespace tenure::graph

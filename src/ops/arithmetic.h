@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ops/op_def.h"
+
+namespace tenure::ops {
+
+extern const OpDef kAdd;
+extern const OpDef kSub;
+extern const OpDef kMul;
+extern const OpDef kDiv;
+extern const OpDef kNeg;
+
+}  // namespace tenure::ops
