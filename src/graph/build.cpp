@@ -123,15 +123,18 @@ class Builder {
             : graph_.values[node.in[static_cast<std::size_t>(node.op->dispatch_on)]].dtype;
     const ops::Kernel& kernel = kernel_of(*node.op, dtype);
     std::vector<std::uint32_t> in, out;
-    for (const ValueId value : node.in) {
-      const auto place = static_cast<std::uint32_t>(value);
-      const bool taken = ops::accepts(node.op->accepts, p_.places_[place].layout, first.shape);
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      const auto place = static_cast<std::uint32_t>(node.in[i]);
+      const ops::Accepts what = node.op->accepts_of != nullptr
+                                    ? node.op->accepts_of(node.attrs.ref(), i)
+                                    : node.op->accepts;
+      const bool taken = ops::accepts(what, p_.places_[place].layout, first.shape);
       in.push_back(taken ? place : add_copy(place));
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const ValueId value = node.out[i];
       Layout layout = contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
-      std::uint32_t buffer = i == 0 ? overwritten(node, index, layout) : kNowhere;
+      std::uint32_t buffer = overwritten(node, index, i, layout);
       if (buffer == kNowhere) buffer = new_buffer(value, layout.nbytes());
       p_.places_[value] = {buffer, std::move(layout)};
       out.push_back(static_cast<std::uint32_t>(value));
@@ -144,11 +147,14 @@ class Builder {
                           : add_buffer(Where::arena, 0, bytes);
   }
 
-  // The buffer of an input that dies here and that the result may take, or none.
-  std::uint32_t overwritten(const Node& node, int index, const Layout& out) const {
-    if (is_kept(node.out[0])) return kNowhere;
+  // The buffer of an input that dies here and that result `output` may take, or none.
+  std::uint32_t overwritten(const Node& node, int index, std::size_t output,
+                            const Layout& out) const {
+    if (is_kept(node.out[output])) return kNowhere;
     for (std::size_t i = 0; i < node.in.size(); ++i) {
-      if (!node.op->may_overwrite.has(i)) continue;
+      const bool may = node.op->may_take != nullptr ? node.op->may_take(node.attrs.ref(), i, output)
+                                                    : output == 0 && node.op->may_overwrite.has(i);
+      if (!may) continue;
       const ValueId value = node.in[i];
       const Place& place = p_.places_[value];
       const Buffer& buffer = p_.buffers_[place.buffer];
@@ -157,7 +163,10 @@ class Builder {
       const bool dies = buffer.where == Where::arena && last_use_[root_[value]] == index;
       const auto uses = std::ranges::count_if(
           node.in, [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
-      if (whole && dies && uses == 1) return place.buffer;
+      const bool taken =
+          std::any_of(node.out.begin(), node.out.begin() + static_cast<std::ptrdiff_t>(output),
+                      [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
+      if (whole && dies && uses == 1 && !taken) return place.buffer;
     }
     return kNowhere;
   }
