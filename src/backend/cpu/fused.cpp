@@ -26,15 +26,16 @@ using ops::Location;
 
 constexpr std::int64_t kMaxTile = 2048;     // elements
 constexpr std::int64_t kTileUnit = 64;      // of which a tile has a multiple
-constexpr std::int64_t kTileBytes = 16384;  // that all operands of a tile have together
+constexpr std::int64_t kTileBytes = 20480;  // that all operands of a tile have together
 constexpr std::int64_t kSlotGap = 128;  // between slots, so that they do not share addresses' ends
 constexpr std::size_t kRoomBytes = 48 * 1024;
 constexpr std::size_t kMaxLocations = 256;
 constexpr int kMaxAxes = 63;
 
+// Not cleared when made: there are many, and few are used.
 struct Axis {
-  std::int64_t size = 1;
-  std::array<std::int64_t, FusedProgram::kMaxInputs> step{};  // in bytes; 0 where it repeats
+  std::int64_t size;
+  std::array<std::int64_t, FusedProgram::kMaxInputs> step;  // in bytes; 0 where it repeats
 };
 
 struct Step {
@@ -57,7 +58,7 @@ class Plan {
     std::array<bool, kMaxLocations> steps{};
     for (std::size_t i = 0; i < in.size(); ++i) {
       const std::int64_t packed = packed_numel(in[i]);
-      if (packed == numel_ && (numel_ > 1 || packed == 1)) {
+      if (packed == numel_) {
         steps[i] = true;
       } else if (packed != 1) {
         broadcast_[broadcasts_++] = i;
@@ -77,9 +78,10 @@ class Plan {
       if (!by_rows_ && axes_[0].size < tile_) tile_ = tile_ / axes_[0].size * axes_[0].size;
       for (std::size_t b = 0; b < broadcasts_; ++b) {
         steps[broadcast_[b]] = !by_rows_ || axes_[0].step[b] != 0;
-        starts_again_[b] = axes_[0].step[b] != 0 &&
+        starts_again_[b] = !by_rows_ && axes_[0].step[b] != 0 &&
                            std::all_of(axes_.begin() + 1, axes_.begin() + rank_,
                                        [&](const Axis& axis) { return axis.step[b] == 0; });
+        all_start_again_ = all_start_again_ && starts_again_[b];
       }
     }
     add_steps(steps);
@@ -150,10 +152,11 @@ class Plan {
   std::int64_t tile_ = 0;
   double grain_ = 1;
   bool by_rows_ = false;
-  std::array<bool, FusedProgram::kMaxInputs> flat_{};
+  std::array<bool, FusedProgram::kMaxInputs> flat_;
   std::size_t broadcasts_ = 0;
   std::array<std::size_t, FusedProgram::kMaxInputs> broadcast_;  // the inputs that do otherwise
   std::array<bool, FusedProgram::kMaxInputs> starts_again_;
+  bool all_start_again_ = true;
   std::size_t rank_ = 0;
   std::array<Axis, kMaxAxes> axes_;
   std::size_t step_count_ = 0;
@@ -218,6 +221,22 @@ void fill(std::byte* dst, const std::byte* value, std::int64_t count, std::size_
   }
 }
 
+// Writes a row of `row` elements again and again, from element `first` of it on.
+void repeat_row(std::byte* dst, const std::byte* src, std::int64_t row, std::int64_t first,
+                std::int64_t count, std::size_t size) {
+  const auto bytes = [size](std::int64_t elements) {
+    return static_cast<std::size_t>(elements) * size;
+  };
+  const std::int64_t tail = std::min(row - first, count);
+  std::memcpy(dst, src + bytes(first), bytes(tail));
+  std::memcpy(dst + bytes(tail), src, bytes(std::min(first, count - tail)));
+  for (std::int64_t done = row; done < count;) {
+    const std::int64_t more = std::min(done, count - done);
+    std::memcpy(dst + bytes(done), dst, bytes(more));
+    done += more;
+  }
+}
+
 void Plan::run(std::int64_t begin, std::int64_t end) const noexcept {
   alignas(64) std::array<std::byte, kRoomBytes> room;
   std::byte* free = room.data();
@@ -245,12 +264,16 @@ void Plan::run(std::int64_t begin, std::int64_t end) const noexcept {
   std::array<std::byte*, FusedProgram::kMaxInputs> wide;
   if (!by_rows_) {
     for (std::size_t b = 0; b < broadcasts_; ++b) {
-      wide[b] = at[broadcast_[b]] = take(program_.input_sizes[broadcast_[b]]);
+      const std::size_t size = program_.input_sizes[broadcast_[b]];
+      wide[b] = at[broadcast_[b]] = take(size);
+      if (starts_again_[b]) {
+        repeat_row(wide[b], in_[broadcast_[b]].data, axes_[0].size, begin % axes_[0].size,
+                   std::min(tile_, end - begin), size);
+      }
     }
   }
   Cursor cursor(*this, begin);
-  bool first = true;
-  for (std::int64_t pos = begin; pos < end; first = false) {
+  for (std::int64_t pos = begin; pos < end;) {
     std::int64_t count = std::min(tile_, end - pos);
     if (by_rows_) {
       count = std::min(count, cursor.left_in_row());
@@ -258,11 +281,11 @@ void Plan::run(std::int64_t begin, std::int64_t end) const noexcept {
         at[broadcast_[b]] = const_cast<std::byte*>(cursor.src(b));
       }
       cursor.advance(count);
-    } else if (broadcasts_ > 0) {
+    } else if (!all_start_again_) {
       for (std::int64_t done = 0; done < count;) {
         const std::int64_t more = std::min(cursor.left_in_row(), count - done);
         for (std::size_t b = 0; b < broadcasts_; ++b) {
-          if (starts_again_[b] && !first) continue;
+          if (starts_again_[b]) continue;
           const std::size_t size = program_.input_sizes[broadcast_[b]];
           std::byte* to = wide[b] + done * static_cast<std::int64_t>(size);
           if (axes_[0].step[b] == 0) {

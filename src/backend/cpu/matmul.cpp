@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vectors
 
-// Rows after which an epilogue follows: as many as the second cache holds, but not so few that
-// fetching B again for the next ones would show.
-constexpr std::int64_t kEpilogueBytes = 256 * 1024;
-constexpr std::int64_t kLeastEpilogueRows = 192;
+// Rows after which an epilogue follows: as many as stay in the cache, but not so few that fetching
+// B again for the next ones would show.
+constexpr std::int64_t kEpilogueBytes = 64 * 1024;
+constexpr std::int64_t kLeastEpilogueRows = 48;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
