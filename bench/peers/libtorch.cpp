@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "harness.h"
 #include "libtorch_rows.h"
@@ -60,10 +61,14 @@ void elementwise(bench::Runner& runner) {
     const at::Tensor x = at::linspace(-4, 4, kMillion);
     row.measure([&] { use(at::sigmoid(x)); });
   });
-  inference(runner, "chain_1m", [](Row& row) {
-    const at::Tensor x = at::linspace(-4, 4, kMillion);
-    row.measure([&] { use(at::tanh(x) * at::sigmoid(x) + at::relu(x)); });
-  });
+  for (const auto& [name, count] :
+       {std::pair("chain_1m", kMillion), std::pair("chain_1m_traced", kMillion),
+        std::pair("chain_16m_traced", 16 * kMillion)}) {
+    inference(runner, name, [count](Row& row) {
+      const at::Tensor x = at::linspace(-4, 4, count);
+      row.measure([&] { use(at::tanh(x) * at::sigmoid(x) + at::relu(x)); });
+    });
+  }
 }
 
 void reduce(bench::Runner& runner) {

@@ -163,7 +163,7 @@ class Builder {
   }
 
   bool may_overwrite(const Node& node, std::size_t out, std::optional<std::size_t> in) const {
-    return in && out == 0 && node.op->may_overwrite.has(*in) &&
+    return in && ops::may_take(*node.op, node.attrs.ref(), *in, out) &&
            graph_.values[node.in[*in]].shape == graph_.values[node.out[out]].shape;
   }
 
@@ -175,9 +175,9 @@ class Builder {
     const ControlAttrs* control = control_attrs(node);
     const ops::Kernel* kernel = control == nullptr ? &kernel_for(node) : nullptr;
     std::vector<std::uint32_t> in, out;
-    for (const ValueId value : node.in) {
-      const auto place = static_cast<std::uint32_t>(value);
-      const bool taken = ops::accepts(node.op->accepts, p_.places_[place].layout,
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      const auto place = static_cast<std::uint32_t>(node.in[i]);
+      const bool taken = ops::accepts(*node.op, node.attrs.ref(), i, p_.places_[place].layout,
                                       graph_.values[node.out[0]].shape);
       in.push_back(taken ? place : add_copy(place));
     }
@@ -217,8 +217,8 @@ class Builder {
     const ValueId value = node.out[output];
     if (over_variable_[value] != kNowhere) return kNowhere;
     if (is_kept(value)) return donated(node, output, index, out);
-    for (std::size_t i = 0; output == 0 && i < node.in.size(); ++i) {
-      if (!node.op->may_overwrite.has(i)) continue;
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      if (!ops::may_take(*node.op, node.attrs.ref(), i, output)) continue;
       const ValueId in = node.in[i];
       const Place& place = p_.places_[in];
       const Buffer& buffer = p_.buffers_[place.buffer];
@@ -227,7 +227,10 @@ class Builder {
       const bool dies = buffer.where == Where::arena && last_use_[root_[in]] == index;
       const auto uses = std::ranges::count_if(
           node.in, [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
-      if (whole && dies && uses == 1) return place.buffer;
+      const bool taken =
+          std::any_of(node.out.begin(), node.out.begin() + static_cast<std::ptrdiff_t>(output),
+                      [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
+      if (whole && dies && uses == 1 && !taken) return place.buffer;
     }
     return kNowhere;
   }
@@ -469,11 +472,14 @@ PlanView Program::plan_view() const {
     view.buffers.push_back(
         {in_arena ? buffer.offset : PlanView::kElsewhere, static_cast<std::int64_t>(buffer.bytes)});
   }
+  std::vector<std::uint32_t> buffer_of(views_.size());
+  for (const Patch& patch : patches_) buffer_of[patch.view] = patch.buffer;
+  for (const Patch& patch : late_patches_) buffer_of[patch.view] = patch.buffer;
   for (const Step& step : steps_) {
     PlanView::Step& seen = view.steps.emplace_back();
     seen.op = step.op->name;
     for (std::uint32_t i = 0; i < step.inputs + std::uint32_t{step.outputs}; ++i) {
-      (i < step.inputs ? seen.reads : seen.writes).push_back(patches_[step.first + i].buffer);
+      (i < step.inputs ? seen.reads : seen.writes).push_back(buffer_of[step.first + i]);
     }
     if (step.scratch >= 0) seen.writes.push_back(static_cast<std::uint32_t>(step.scratch));
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "ops/attrs_ref.h"
+#include "ops/element_loop.h"
 #include "tenure/device.h"
 #include "tenure/dtype.h"
 #include "tenure/shape.h"
@@ -39,12 +40,23 @@ struct Problem {
   std::array<std::int64_t, 3> values{};
 };
 
+// What is to be done to elements [begin, end) of out[0], counted in row-major order, once they have
+// their final values. The kernel calls it from any of its threads, once for each element.
+struct Epilogue {
+  void (*run)(const void* context, std::int64_t begin, std::int64_t end) noexcept = nullptr;
+  const void* context = nullptr;
+
+  void operator()(std::int64_t begin, std::int64_t end) const { run(context, begin, end); }
+  explicit operator bool() const { return run != nullptr; }
+};
+
 struct KernelArgs {
   std::span<const KernelView> in;
   std::span<const KernelView> out;  // contiguous, uninitialised
   AttrsRef attrs;
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
   Problem* problem = nullptr;
+  Epilogue epilogue{};  // only for a kernel that takes one
 
   // The first complaint counts. Not for use inside a parallel region: look before you compute.
   void complain(const char* format, std::int64_t a = 0, std::int64_t b = 0,
@@ -66,12 +78,16 @@ struct KernelRow {
   KernelFn run;
   ScratchFn scratch_bytes = nullptr;
   MeasureFn measure = nullptr;
+  LoopFn loop = nullptr;  // of an elementwise kernel
+  bool takes_epilogue = false;
 };
 
 struct Kernel {
   KernelFn run = nullptr;
   ScratchFn scratch_bytes = nullptr;
   MeasureFn measure = nullptr;
+  LoopFn loop = nullptr;  // of an elementwise kernel
+  bool takes_epilogue = false;
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

@@ -130,6 +130,9 @@ struct OpDef {
   bool same_value = false;  // the result is the input's value: gradients see one tensor
   Accepts accepts = Accepts::contiguous;
   Inputs may_overwrite{};
+  // Where what an op accepts or overwrites depends on its attributes: asked instead of the two.
+  Accepts (*accepts_of)(AttrsRef attrs, std::size_t input) = nullptr;
+  bool (*may_take)(AttrsRef attrs, std::size_t input, std::size_t output) = nullptr;
   bool checks_values = false;  // its kernel may complain of them
   GradKeeps grad_keeps{};
   // Where what its gradient keeps of the outputs depends on the attributes.
@@ -166,6 +169,15 @@ struct Family {
 // Every op there is, in order of index.
 std::span<const OpDef* const> all_ops();
 std::span<const Composite> all_composites();
+// Ops that only passes over a graph make. They have kernels and indices like all others, and no
+// gradient, because tapes see the graph as it was written.
+std::span<const OpDef* const> graph_ops();
+// Whether the op has a place in the kernel tables.
+inline bool has_index(const OpDef& op) {
+  const std::span<const OpDef* const> all = all_ops(), made = graph_ops();
+  if (op.index < all.size()) return all[op.index] == &op;
+  return op.index < all.size() + made.size() && made[op.index - all.size()] == &op;
+}
 void index_ops();  // called once, by the runtime's init
 
 }  // namespace tenure::ops

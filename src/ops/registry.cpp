@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ops/families.h"
+#include "ops/fused.h"
 #include "ops/kernel.h"
 
 namespace tenure::ops {
@@ -37,9 +38,15 @@ const Registry& registry() {
 std::span<const OpDef* const> all_ops() { return registry().ops; }
 std::span<const Composite> all_composites() { return registry().composites; }
 
+std::span<const OpDef* const> graph_ops() {
+  static constexpr const OpDef* ops[] = {&kFused, &kFinished};
+  return ops;
+}
+
 void index_ops() {
   std::uint16_t index = 0;
   for (const OpDef* op : all_ops()) op->index = index++;
+  for (const OpDef* op : graph_ops()) op->index = index++;
 }
 
 }  // namespace tenure::ops

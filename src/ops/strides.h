@@ -1,4 +1,4 @@
-// Which strides a kernel takes as they are.
+// Which strides a kernel takes as they are, and what it may overwrite.
 #pragma once
 
 #include "core/layout.h"
@@ -40,6 +40,17 @@ inline bool accepts(Accepts what, const Layout& in, const Shape& out) {
       break;
   }
   return true;
+}
+
+inline bool accepts(const OpDef& op, AttrsRef attrs, std::size_t input, const Layout& in,
+                    const Shape& out) {
+  return accepts(op.accepts_of != nullptr ? op.accepts_of(attrs, input) : op.accepts, in, out);
+}
+
+// Whether an output may lie where an input lies that nobody reads any more.
+inline bool may_take(const OpDef& op, AttrsRef attrs, std::size_t input, std::size_t output) {
+  return op.may_take != nullptr ? op.may_take(attrs, input, output)
+                                : output == 0 && op.may_overwrite.has(input);
 }
 
 }  // namespace tenure::ops

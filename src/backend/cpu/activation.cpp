@@ -134,38 +134,52 @@ struct GeluByTanh : Costly {
   }
 };
 
-template <class Op, class T>
-void with_alpha(const ops::KernelArgs& args) noexcept {
-  const double alpha = args.attrs.as<ops::AlphaAttrs>().alpha;
-  numbered_kernel<Op, T, 1>(args, {static_cast<T>(alpha)});
+template <class T>
+std::array<T, 1> alpha(ops::AttrsRef attrs) {
+  return {static_cast<T>(attrs.as<ops::AlphaAttrs>().alpha)};
 }
+
+template <class T>
+using GeluLoop =
+    std::conditional_t<sizeof(T) == sizeof(float), FloatLoop<Gelu, T>, PlainLoop<Gelu, T, T>>;
 
 template <class T>
 void gelu(const ops::KernelArgs& args) noexcept {
   if (args.attrs.as<ops::GeluAttrs>().approximate) {
     elementwise_kernel<FloatLoop<GeluByTanh, T>>(args);
-  } else if constexpr (sizeof(T) == sizeof(float)) {
-    elementwise_kernel<FloatLoop<Gelu, T>>(args);
   } else {
-    elementwise_kernel<PlainLoop<Gelu, T, T>>(args);
+    elementwise_kernel<GeluLoop<T>>(args);
   }
 }
 
-#define TENURE_ACTIVATIONS(T)                                                        \
-  {"leaky_relu", dtype_of<T>, &with_alpha<Leaky, T>},                                \
-      {"prelu", dtype_of<T>, &elementwise_kernel<FloatPairLoop<Leaky, T>>},          \
-      {"step", dtype_of<T>, &with_alpha<Step, T>}, {"gelu", dtype_of<T>, &gelu<T>},  \
-      {"hard_sigmoid", dtype_of<T>, &elementwise_kernel<FloatLoop<HardSigmoid, T>>}, \
-      {"silu", dtype_of<T>, &elementwise_kernel<FloatLoop<Silu, T>>},                \
-      {"softplus", dtype_of<T>, &elementwise_kernel<FloatLoop<Softplus, T>>}, {      \
-    "log_sigmoid", dtype_of<T>, &elementwise_kernel<FloatLoop<LogSigmoid, T>>        \
-  }
+template <class T>
+ops::ElementLoop gelu_loop(ops::AttrsRef attrs) noexcept {
+  const bool approximate = attrs.as<ops::GeluAttrs>().approximate;
+  return {.loop = approximate ? kRunLoop<FloatLoop<GeluByTanh, T>> : kRunLoop<GeluLoop<T>>};
+}
 
-constexpr ops::KernelRow kRows[] = {TENURE_ACTIVATIONS(float), TENURE_ACTIVATIONS(double)};
+template <class T>
+constexpr ops::KernelRow gelu_row() {
+  return {.op = "gelu", .dtype = dtype_of<T>, .run = &gelu<T>, .loop = &gelu_loop<T>};
+}
 
-#undef TENURE_ACTIVATIONS
+template <class T>
+constexpr std::array<ops::KernelRow, 8> rows() {
+  return {numbered_row<Leaky, T, &alpha<T>>("leaky_relu"),
+          elementwise_row<FloatPairLoop<Leaky, T>>("prelu", dtype_of<T>),
+          numbered_row<Step, T, &alpha<T>>("step"),
+          gelu_row<T>(),
+          elementwise_row<FloatLoop<HardSigmoid, T>>("hard_sigmoid", dtype_of<T>),
+          elementwise_row<FloatLoop<Silu, T>>("silu", dtype_of<T>),
+          elementwise_row<FloatLoop<Softplus, T>>("softplus", dtype_of<T>),
+          elementwise_row<FloatLoop<LogSigmoid, T>>("log_sigmoid", dtype_of<T>)};
+}
 
-std::span<const ops::KernelRow> activation_rows() { return kRows; }
+constexpr std::array kRows = {rows<float>(), rows<double>()};
+
+std::span<const ops::KernelRow> activation_rows() {
+  return {kRows.front().data(), 8 * kRows.size()};
+}
 
 }  // namespace
 }  // namespace tenure::cpu::HWY_NAMESPACE

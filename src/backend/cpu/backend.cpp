@@ -32,6 +32,7 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
   transfer = {.to_host = gather, .within = gather, .from_host = scatter};
   std::unordered_map<std::string_view, std::uint16_t> index;
   for (const ops::OpDef* op : ops::all_ops()) index.emplace(op->name, op->index);
+  for (const ops::OpDef* op : ops::graph_ops()) index.emplace(op->name, op->index);
   for (const auto rows : {
            unary_kernels(),       binary_kernels(),     compare_kernels(),
            where_kernels(),       cast_kernels(),       creation_kernels(),
@@ -45,12 +46,13 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
            image_kernels(),       boxes_kernels(),      decomposition_kernels(),
            einsum_kernels(),      matrix_kernels(),     segment_kernels(),
            sparse_kernels(),      ragged_kernels(),     complex_kernels(),
-           fft_kernels(),         sampling_kernels(),
+           fft_kernels(),         sampling_kernels(),   fused_kernels(),
        }) {
     for (const ops::KernelRow& row : rows) {
       const auto found = index.find(row.op);
       if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
-      table.install(found->second, row.dtype, {row.run, row.scratch_bytes, row.measure});
+      table.install(found->second, row.dtype,
+                    {row.run, row.scratch_bytes, row.measure, row.loop, row.takes_epilogue});
     }
   }
 }

@@ -148,6 +148,9 @@ using FloatOrInteger =
 template <class T>
 struct AddN {
   static constexpr std::int64_t kBlock = 2048;
+  static ops::ElementLoop loop(ops::AttrsRef) noexcept {
+    return {.loop = kRunLoop<FloatOrInteger<Add, T>>, .folds = true};
+  }
   static void add(T* dst, const T* src, std::int64_t count) {
     FloatOrInteger<Add, T>::run(
         {{reinterpret_cast<const std::byte*>(dst), reinterpret_cast<const std::byte*>(src)},
@@ -172,7 +175,7 @@ struct AddN {
 
 template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op) {
-  return {op, dtype_of<T>, &elementwise_kernel<FloatOrInteger<Op, T>>};
+  return elementwise_row<FloatOrInteger<Op, T>>(op, dtype_of<T>);
 }
 
 // An op's rows for every dtype that numbers have.
@@ -182,13 +185,14 @@ constexpr std::array<ops::KernelRow, 6> rows(std::string_view op) {
           row<Op, std::int64_t>(op), row<Op, std::uint8_t>(op), row<Op, std::int8_t>(op)};
 }
 
+template <class T>
+constexpr ops::KernelRow add_n_row() {
+  return {.op = "add_n", .dtype = dtype_of<T>, .run = &AddN<T>::run, .loop = &AddN<T>::loop};
+}
+
 constexpr std::array<ops::KernelRow, 6> add_n_rows() {
-  return {{{"add_n", DType::float32, &AddN<float>::run},
-           {"add_n", DType::float64, &AddN<double>::run},
-           {"add_n", DType::int32, &AddN<std::int32_t>::run},
-           {"add_n", DType::int64, &AddN<std::int64_t>::run},
-           {"add_n", DType::uint8, &AddN<std::uint8_t>::run},
-           {"add_n", DType::int8, &AddN<std::int8_t>::run}}};
+  return {add_n_row<float>(),        add_n_row<double>(),       add_n_row<std::int32_t>(),
+          add_n_row<std::int64_t>(), add_n_row<std::uint8_t>(), add_n_row<std::int8_t>()};
 }
 
 constexpr std::array kRows = {

@@ -37,39 +37,58 @@ struct CastLoop {
   }
 };
 
+// Calls use(T) with a value of the C++ type of a dtype.
+template <class Use>
+auto with_type(DType dtype, const Use& use) {
+  switch (dtype) {
+    case DType::float32:
+      return use(float{});
+    case DType::float64:
+      return use(double{});
+    case DType::int32:
+      return use(std::int32_t{});
+    case DType::int64:
+      return use(std::int64_t{});
+    case DType::uint8:
+      return use(std::uint8_t{});
+    case DType::int8:
+      return use(std::int8_t{});
+    case DType::boolean:
+      return use(bool{});
+    case DType::float16:
+      return use(Float16{});
+    case DType::bfloat16:
+      return use(BFloat16{});
+    case DType::complex64:
+      break;
+  }
+  return use(std::complex<float>{});
+}
+
 // Booleans are read as the bytes 0 and 1.
 template <class From>
 void cast(const ops::KernelArgs& args) noexcept {
-  switch (args.attrs.as<ops::CastAttrs>().to) {
-    case DType::float32:
-      return elementwise_kernel<CastLoop<float, From>>(args);
-    case DType::float64:
-      return elementwise_kernel<CastLoop<double, From>>(args);
-    case DType::int32:
-      return elementwise_kernel<CastLoop<std::int32_t, From>>(args);
-    case DType::int64:
-      return elementwise_kernel<CastLoop<std::int64_t, From>>(args);
-    case DType::uint8:
-      return elementwise_kernel<CastLoop<std::uint8_t, From>>(args);
-    case DType::int8:
-      return elementwise_kernel<CastLoop<std::int8_t, From>>(args);
-    case DType::boolean:
-      return elementwise_kernel<CastLoop<bool, From>>(args);
-    case DType::float16:
-      return elementwise_kernel<CastLoop<Float16, From>>(args);
-    case DType::bfloat16:
-      return elementwise_kernel<CastLoop<BFloat16, From>>(args);
-    case DType::complex64:
-      return elementwise_kernel<CastLoop<std::complex<float>, From>>(args);
-  }
+  with_type(args.attrs.as<ops::CastAttrs>().to,
+            [&]<class To>(To) { elementwise_kernel<CastLoop<To, From>>(args); });
+}
+
+template <class From>
+ops::ElementLoop cast_loop(ops::AttrsRef attrs) noexcept {
+  return {.loop = with_type(attrs.as<ops::CastAttrs>().to,
+                            []<class To>(To) { return kRunLoop<CastLoop<To, From>>; })};
+}
+
+template <class From>
+constexpr ops::KernelRow row(DType dtype) {
+  return {.op = "cast", .dtype = dtype, .run = &cast<From>, .loop = &cast_loop<From>};
 }
 
 constexpr ops::KernelRow kRows[] = {
-    {"cast", DType::float32, &cast<float>},        {"cast", DType::float64, &cast<double>},
-    {"cast", DType::int32, &cast<std::int32_t>},   {"cast", DType::int64, &cast<std::int64_t>},
-    {"cast", DType::uint8, &cast<std::uint8_t>},   {"cast", DType::int8, &cast<std::int8_t>},
-    {"cast", DType::boolean, &cast<std::uint8_t>}, {"cast", DType::float16, &cast<Float16>},
-    {"cast", DType::bfloat16, &cast<BFloat16>},
+    row<float>(DType::float32),        row<double>(DType::float64),
+    row<std::int32_t>(DType::int32),   row<std::int64_t>(DType::int64),
+    row<std::uint8_t>(DType::uint8),   row<std::int8_t>(DType::int8),
+    row<std::uint8_t>(DType::boolean), row<Float16>(DType::float16),
+    row<BFloat16>(DType::bfloat16),
 };
 
 std::span<const ops::KernelRow> cast_rows() { return kRows; }

@@ -58,14 +58,13 @@ struct Swapped : Loop {
   }
 };
 
-#define TENURE_COMPARISONS(dtype, T)                                                   \
-  {"equal", dtype, &elementwise_kernel<PairLoop<Equal, bool, T>>},                     \
-      {"not_equal", dtype, &elementwise_kernel<PairLoop<NotEqual, bool, T>>},          \
-      {"less", dtype, &elementwise_kernel<PairLoop<Less, bool, T>>},                   \
-      {"less_equal", dtype, &elementwise_kernel<PairLoop<LessEqual, bool, T>>},        \
-      {"greater", dtype, &elementwise_kernel<Swapped<PairLoop<Less, bool, T>>>}, {     \
-    "greater_equal", dtype, &elementwise_kernel<Swapped<PairLoop<LessEqual, bool, T>>> \
-  }
+#define TENURE_COMPARISONS(dtype, T)                                       \
+  elementwise_row<PairLoop<Equal, bool, T>>("equal", dtype),               \
+      elementwise_row<PairLoop<NotEqual, bool, T>>("not_equal", dtype),    \
+      elementwise_row<PairLoop<Less, bool, T>>("less", dtype),             \
+      elementwise_row<PairLoop<LessEqual, bool, T>>("less_equal", dtype),  \
+      elementwise_row<Swapped<PairLoop<Less, bool, T>>>("greater", dtype), \
+      elementwise_row<Swapped<PairLoop<LessEqual, bool, T>>>("greater_equal", dtype)
 
 constexpr ops::KernelRow kRows[] = {
     TENURE_COMPARISONS(DType::float32, float),

@@ -148,15 +148,15 @@ void sum(const ops::KernelArgs& args) noexcept {
 
 template <class Op, class To>
 constexpr ops::KernelRow unary(std::string_view op) {
-  return {op, DType::complex64, &elementwise_kernel<UnaryLoop<Op, To>>};
+  return elementwise_row<UnaryLoop<Op, To>>(op, DType::complex64);
 }
 template <class Op, class To = Complex>
 constexpr ops::KernelRow binary(std::string_view op) {
-  return {op, DType::complex64, &elementwise_kernel<BinaryLoop<Op, To, Complex>>};
+  return elementwise_row<BinaryLoop<Op, To, Complex>>(op, DType::complex64);
 }
 
 constexpr ops::KernelRow kRows[] = {
-    {"complex", DType::float32, &elementwise_kernel<BinaryLoop<Pair, Complex, float>>},
+    elementwise_row<BinaryLoop<Pair, Complex, float>>("complex", DType::float32),
     unary<Real, float>("real"),
     unary<Imag, float>("imag"),
     unary<Conj, Complex>("conj"),

@@ -111,6 +111,13 @@ Finish<T> finish_of(const ops::KernelArgs& args) {
   return {bias, attrs.activation, attrs.alpha};
 }
 
+// Applies an epilogue to pixels [begin, end) of the walk, all of whose columns are done.
+template <class T>
+void finish_pixels(const Walk<T>& walk, const ops::Epilogue& epilogue, std::int64_t begin) {
+  const std::int64_t end = std::min(walk.pixels(), begin + kBlockPixels);
+  epilogue(begin * walk.dst_row, end * walk.dst_row);
+}
+
 template <class T>
 std::size_t forward_scratch(const ops::KernelArgs& args) noexcept {
   Parts parts(nullptr);
@@ -128,12 +135,20 @@ void forward(const ops::KernelArgs& args) noexcept {
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
   walk.finish = finish_of<T>(args);
+  const bool whole_rows = walk.columns == walk.dst_row && walk.columns <= kBlockWidth;
   for (std::int64_t group = 0; group < conv.geometry.groups; ++group) {
-    run_items(tile_items(walk), walk.work(), [&](std::int64_t item) { walk_tiles(walk, item); });
+    run_items(tile_items(walk), walk.work(), [&](std::int64_t item) {
+      walk_tiles(walk, item);
+      if (args.epilogue && whole_rows) finish_pixels(walk, args.epilogue, item * kBlockPixels);
+    });
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.columns;
     if (walk.finish.bias != nullptr) walk.finish.bias += walk.columns;
+  }
+  if (args.epilogue && !whole_rows) {
+    parallel_for(conv.y.numel(), kSerialMathElements,
+                 [&](std::int64_t begin, std::int64_t end) { args.epilogue(begin, end); });
   }
 }
 
@@ -323,8 +338,10 @@ void depthwise(const ops::KernelArgs& args) noexcept {
   walk.zeros = zeros;
   walk.channel_of = fill_channels<T>(parts, g.out_channels, walk.multiplier, false);
   walk.finish = finish_of<T>(args);
-  run_items(depthwise_items(walk), walk.work(),
-            [&](std::int64_t item) { depthwise_tiles(walk, item); });
+  run_items(depthwise_items(walk), walk.work(), [&](std::int64_t item) {
+    depthwise_tiles(walk, item);
+    if (args.epilogue) finish_pixels(walk, args.epilogue, item * kBlockPixels);
+  });
 }
 
 template <class T>
@@ -404,19 +421,26 @@ void depthwise_filter_gradient(const ops::KernelArgs& args) noexcept {
 }
 
 template <class T>
+constexpr ops::KernelRow forward_row(std::string_view op, ops::KernelFn run,
+                                     ops::ScratchFn scratch) {
+  return {
+      .op = op, .dtype = dtype_of<T>, .run = run, .scratch_bytes = scratch, .takes_epilogue = true};
+}
+
+template <class T>
 constexpr std::array kRowsOf = {
-    ops::KernelRow{"conv1d", dtype_of<T>, forward<T>, forward_scratch<T>},
-    ops::KernelRow{"conv2d", dtype_of<T>, forward<T>, forward_scratch<T>},
-    ops::KernelRow{"conv3d", dtype_of<T>, forward<T>, forward_scratch<T>},
-    ops::KernelRow{"fused_conv2d", dtype_of<T>, forward<T>, forward_scratch<T>},
+    forward_row<T>("conv1d", forward<T>, forward_scratch<T>),
+    forward_row<T>("conv2d", forward<T>, forward_scratch<T>),
+    forward_row<T>("conv3d", forward<T>, forward_scratch<T>),
+    forward_row<T>("fused_conv2d", forward<T>, forward_scratch<T>),
     ops::KernelRow{"conv1d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
     ops::KernelRow{"conv2d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
     ops::KernelRow{"conv3d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
     ops::KernelRow{"conv1d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv2d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv3d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
-    ops::KernelRow{"depthwise_conv2d", dtype_of<T>, depthwise<T>, depthwise_scratch<T>},
-    ops::KernelRow{"fused_depthwise_conv2d", dtype_of<T>, depthwise<T>, depthwise_scratch<T>},
+    forward_row<T>("depthwise_conv2d", depthwise<T>, depthwise_scratch<T>),
+    forward_row<T>("fused_depthwise_conv2d", depthwise<T>, depthwise_scratch<T>),
     ops::KernelRow{"depthwise_conv2d_grad_input", dtype_of<T>, depthwise_input_gradient<T>,
                    depthwise_input_scratch<T>},
     ops::KernelRow{"depthwise_conv2d_grad_filter", dtype_of<T>, depthwise_filter_gradient<T>,

@@ -1,18 +1,15 @@
 // The driver of elementwise kernels: from tensors that broadcast to straight runs of elements.
 //
-// A kernel supplies a loop over one run: `count` elements of the output that lie next to each
-// other, and for each input either as many neighbours or one value for the whole run. The driver
-// finds the runs. Inputs that cover the output element by element, or are a single value, make the
-// whole tensor one run; this is decided first and costs a few nanoseconds. For the rest, axes that
-// continue each other are merged and the remaining ones walked like an odometer.
-//
-// Runs are cut anywhere, by thread count and by shape, so a loop's result for an element must not
-// depend on the element's place in its run.
+// A kernel supplies a loop over one run (ops/element_loop.h). The driver finds the runs. Inputs
+// that cover the output element by element, or are a single value, make the whole tensor one run;
+// this is decided first and costs a few nanoseconds. For the rest, axes that continue each other
+// are merged and the remaining ones walked like an odometer.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "backend/cpu/parallel.h"
@@ -28,36 +25,13 @@
 
 namespace tenure::cpu {
 
-inline constexpr int kMaxElementwiseInputs = 3;
+inline constexpr int kMaxElementwiseInputs = ops::kMaxLoopInputs;
 
 // From this many elements on, a second thread pays for loops that compute a polynomial an element.
 inline constexpr std::int64_t kSerialMathElements = 8 * 1024;
 
-struct Run {
-  std::array<const std::byte*, kMaxElementwiseInputs> src;
-  std::byte* dst;
-  std::int64_t count;
-  unsigned stepped;  // bit i: src[i] advances with dst. Never 0.
-
-  template <class T>
-  const T* input(int i) const {
-    return reinterpret_cast<const T*>(src[static_cast<std::size_t>(i)]);
-  }
-  template <class T>
-  T* output() const {
-    return reinterpret_cast<T*>(dst);
-  }
-};
-
-struct RunLoop {
-  void (*run)(const Run&) noexcept;
-  int inputs;
-  std::array<std::uint8_t, kMaxElementwiseInputs> src_size;  // bytes of an element
-  std::uint8_t dst_size;
-  std::int64_t grain;  // elements that are worth a thread
-
-  unsigned all_stepped() const { return (1U << inputs) - 1; }
-};
+using ops::Run;
+using ops::RunLoop;
 
 // One run, split over threads when it is long. `run.stepped` may be 0.
 void run_flat(const RunLoop& loop, const Run& run) noexcept;
@@ -80,14 +54,16 @@ inline std::int64_t packed_numel(const ops::KernelView& view) {
 // A Loop has the types Dst and Src<0>, Src<1>..., the numbers kInputs and kGrain, and
 // `static void run(const Run&) noexcept`.
 template <class Loop>
+inline constexpr RunLoop kRunLoop = []<std::size_t... i>(std::index_sequence<i...>) {
+  return RunLoop{&Loop::run,
+                 Loop::kInputs,
+                 {sizeof(typename Loop::template Src<i>)...},
+                 sizeof(typename Loop::Dst),
+                 Loop::kGrain};
+}(std::make_index_sequence<Loop::kInputs>());
+
+template <class Loop>
 void elementwise_kernel(const ops::KernelArgs& args) noexcept {
-  static constexpr RunLoop kLoop = []<std::size_t... i>(std::index_sequence<i...>) {
-    return RunLoop{&Loop::run,
-                   Loop::kInputs,
-                   {sizeof(typename Loop::template Src<i>)...},
-                   sizeof(typename Loop::Dst),
-                   Loop::kGrain};
-  }(std::make_index_sequence<Loop::kInputs>());
   Run run{{}, args.out[0].data, args.out[0].numel(), 0};
   if (run.count == 0) return;
   for (int i = 0; i < Loop::kInputs; ++i) {
@@ -96,7 +72,7 @@ void elementwise_kernel(const ops::KernelArgs& args) noexcept {
     if (packed == run.count) {
       run.stepped |= 1U << i;
     } else if (packed != 1) {
-      run_broadcast(kLoop, args);
+      run_broadcast(kRunLoop<Loop>, args);
       return;
     }
     run.src[static_cast<std::size_t>(i)] = in.data;
@@ -104,8 +80,20 @@ void elementwise_kernel(const ops::KernelArgs& args) noexcept {
   if (run.count <= Loop::kGrain && run.stepped != 0) {
     Loop::run(run);
   } else {
-    run_flat(kLoop, run);
+    run_flat(kRunLoop<Loop>, run);
   }
+}
+
+// The loop of a kernel whose attributes do not matter.
+template <class Loop>
+ops::ElementLoop element_loop(ops::AttrsRef) noexcept {
+  return {.loop = kRunLoop<Loop>};
+}
+
+// A kernel that is one loop, and hands it out.
+template <class Loop>
+constexpr ops::KernelRow elementwise_row(std::string_view op, DType dtype) {
+  return {.op = op, .dtype = dtype, .run = &elementwise_kernel<Loop>, .loop = &element_loop<Loop>};
 }
 
 }  // namespace tenure::cpu

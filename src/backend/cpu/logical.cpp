@@ -46,15 +46,14 @@ struct Not {
 
 template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op, DType dtype = dtype_of<T>) {
-  return {op, dtype, &elementwise_kernel<PairLoop<Op, T, T>>};
+  return elementwise_row<PairLoop<Op, T, T>>(op, dtype);
 }
 
 constexpr ops::KernelRow kRows[] = {
     row<And, std::uint8_t>("logical_and", DType::boolean),
     row<Or, std::uint8_t>("logical_or", DType::boolean),
     row<Xor, std::uint8_t>("logical_xor", DType::boolean),
-    {"logical_not", DType::boolean,
-     &elementwise_kernel<PlainLoop<Not, std::uint8_t, std::uint8_t>>},
+    elementwise_row<PlainLoop<Not, std::uint8_t, std::uint8_t>>("logical_not", DType::boolean),
     row<And, std::int32_t>("bitwise_and"),
     row<And, std::int64_t>("bitwise_and"),
     row<And, std::uint8_t>("bitwise_and"),

@@ -6,6 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <tuple>
 
 #include "backend/cpu/elementwise.h"
 #include "backend/cpu/lanes-inl.h"
@@ -115,9 +118,11 @@ struct NumberedLoop {
   }
 };
 
-// Runs a NumberedLoop over args.in[0].
-template <class Op, class T, std::size_t numbers>
-void numbered_kernel(const ops::KernelArgs& args, const std::array<T, numbers>& values) noexcept {
+// Runs a NumberedLoop over args.in[0]; numbers_of(attributes) gives an array of T.
+template <class Op, class T, auto numbers_of>
+void numbered_kernel(const ops::KernelArgs& args) noexcept {
+  const auto values = numbers_of(args.attrs);
+  constexpr std::size_t numbers = std::tuple_size_v<decltype(numbers_of({}))>;
   const Shape scalar;
   const Strides none;
   std::array<ops::KernelView, 1 + numbers> in{args.in[0]};
@@ -127,6 +132,25 @@ void numbered_kernel(const ops::KernelArgs& args, const std::array<T, numbers>& 
   }
   elementwise_kernel<NumberedLoop<Op, T, static_cast<int>(numbers)>>(
       {.in = in, .out = args.out, .attrs = {}});
+}
+
+template <class Op, class T, auto numbers_of>
+ops::ElementLoop numbered_loop(ops::AttrsRef attrs) noexcept {
+  const auto values = numbers_of(attrs);
+  constexpr int numbers = static_cast<int>(values.size());
+  ops::ElementLoop made{.loop = kRunLoop<NumberedLoop<Op, T, numbers>>, .numbers = numbers};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::memcpy(made.values[i].bytes.data(), &values[i], sizeof(T));
+  }
+  return made;
+}
+
+template <class Op, class T, auto numbers_of>
+constexpr ops::KernelRow numbered_row(std::string_view op) {
+  return {.op = op,
+          .dtype = dtype_of<T>,
+          .run = &numbered_kernel<Op, T, numbers_of>,
+          .loop = &numbered_loop<Op, T, numbers_of>};
 }
 
 }  // namespace tenure::cpu::HWY_NAMESPACE

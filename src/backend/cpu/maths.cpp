@@ -150,18 +150,23 @@ struct Clip : Cheap {
 };
 
 template <class T>
-void clip(const ops::KernelArgs& args) noexcept {
-  const auto& attrs = args.attrs.as<ops::ClipAttrs>();
+std::array<T, 2> bounds(ops::AttrsRef attrs) {
   const auto number = [](const Scalar& value) {
     return std::is_integral_v<T> ? static_cast<T>(value.to_int64())
                                  : static_cast<T>(value.to_double());
   };
-  numbered_kernel<Clip, T, 2>(args, {number(attrs.low), number(attrs.high)});
+  const auto& clip = attrs.as<ops::ClipAttrs>();
+  return {number(clip.low), number(clip.high)};
+}
+
+template <class T>
+constexpr ops::KernelRow clip_row() {
+  return numbered_row<Clip, T, &bounds<T>>("clip");
 }
 
 template <class Loop>
 constexpr ops::KernelRow row(std::string_view op) {
-  return {op, dtype_of<typename Loop::template Src<0>>, &elementwise_kernel<Loop>};
+  return elementwise_row<Loop>(op, dtype_of<typename Loop::template Src<0>>);
 }
 
 // Rows of float32 and float64.
@@ -211,7 +216,7 @@ constexpr Floats kFloatRows[] = {
     pairs_in_double<Atan2>("atan2"),
     pairs_in_double<Pow>("pow"),
     pairs_in_double<Mod>("mod"),
-    {{{"clip", DType::float32, &clip<float>}, {"clip", DType::float64, &clip<double>}}},
+    {clip_row<float>(), clip_row<double>()},
 };
 
 template <class T>
@@ -219,7 +224,7 @@ constexpr std::array<ops::KernelRow, 8> integers() {
   return {row<PlainLoop<Abs, T, T>>("abs"),     row<PlainLoop<Sign, T, T>>("sign"),
           row<PlainLoop<Floor, T, T>>("floor"), row<PlainLoop<Ceil, T, T>>("ceil"),
           row<PlainLoop<Round, T, T>>("round"), row<PairLoop<Pow, T, T>>("pow"),
-          row<PairLoop<Mod, T, T>>("mod"),      {"clip", dtype_of<T>, &clip<T>}};
+          row<PairLoop<Mod, T, T>>("mod"),      clip_row<T>()};
 }
 
 constexpr std::size_t kFloats = 2 * std::size(kFloatRows);

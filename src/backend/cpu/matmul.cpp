@@ -4,12 +4,16 @@
 // stack, or each item by rows and columns, into as many equal pieces as threads can use; a piece is
 // computed alone, in scratch of its own, so threads never wait for each other. Where a piece ends
 // does not change a bit of the result.
+//
+// An epilogue follows on each piece's rows, some at a time, or on the whole where pieces are ranges
+// of columns.
 #include <algorithm>
 #include <cstring>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
+#include "backend/cpu/elementwise.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_tiles.h"
 #include "backend/cpu/parallel.h"
@@ -19,6 +23,11 @@ namespace tenure::cpu {
 namespace {
 
 constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vectors
+
+// Rows after which an epilogue follows: as many as stay in the cache, but not so few that fetching
+// B again for the next ones would show.
+constexpr std::int64_t kEpilogueBytes = 64 * 1024;
+constexpr std::int64_t kLeastEpilogueRows = 48;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -167,8 +176,26 @@ Cut cut(const Stack<T>& stack, std::int64_t slots) {
   return best;
 }
 
+// One product whose rows are whole rows of the results, of which the first is element `begin`.
 template <class T>
-void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T* panels) {
+void multiply_rows(Product<T> p, std::int64_t begin, const ops::Epilogue& epilogue) {
+  const auto row_bytes = p.n * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t most = !epilogue || p.read_b == ReadB::packed
+                                ? p.m
+                                : std::max(kLeastEpilogueRows, kEpilogueBytes / row_bytes);
+  for (std::int64_t left = p.m; left > 0; left -= p.m) {
+    p.m = std::min(left, most);
+    multiply(p);
+    if (epilogue) epilogue(begin, begin + p.m * p.n);
+    begin += p.m * p.n;
+    p.a += p.m * p.a_row;
+    p.c += p.m * p.c_row;
+  }
+}
+
+template <class T>
+void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T* panels,
+                    const ops::Epilogue& epilogue) {
   Product<T> p = stack.product;
   const std::int64_t range = index % (cut.rows * cut.columns);
   const std::int64_t item = index / (cut.rows * cut.columns);
@@ -184,7 +211,8 @@ void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T
   p.m = (row + 1) * p.m / cut.rows - first_row;
   p.n = std::min(p.n, last_column) - first_column;
   p.panels = panels;
-  multiply(p);
+  multiply_rows(p, item * stack.product.m * stack.product.n + first_row * p.c_row,
+                cut.columns == 1 ? epilogue : ops::Epilogue());
 }
 
 template <class T>
@@ -194,13 +222,14 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
   if (stack.items == 0 || p.m == 0 || p.n == 0) return;
   if (p.k == 0) {
     std::memset(p.c, 0, static_cast<std::size_t>(stack.items * p.m * p.n) * sizeof(T));
+    if (args.epilogue) args.epilogue(0, args.out[0].numel());
     return;
   }
   p.read_b = how_to_read_b(p);
   p.panels = reinterpret_cast<T*>(args.scratch);
   const Cut c = cut(stack, std::min<std::int64_t>(max_slots(), num_threads()));
   if (stack.items * c.rows * c.columns == 1) {
-    multiply(p);
+    multiply_rows(p, 0, args.epilogue);
     return;
   }
   const std::int64_t pieces = stack.items * c.rows * c.columns;
@@ -208,9 +237,13 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
     T* panels = p.panels;
     if (panels != nullptr) panels += slot * static_cast<std::int64_t>(kPanelBytes / sizeof(T));
     for (std::int64_t i = slot * pieces / c.slots; i < (slot + 1) * pieces / c.slots; ++i) {
-      multiply_piece(stack, c, i, panels);
+      multiply_piece(stack, c, i, panels, args.epilogue);
     }
   });
+  if (args.epilogue && c.columns > 1) {
+    parallel_for(args.out[0].numel(), kSerialMathElements,
+                 [&](std::int64_t begin, std::int64_t end) { args.epilogue(begin, end); });
+  }
 }
 
 template <class T>
@@ -275,8 +308,16 @@ void matmul_integer(const ops::KernelArgs& args) noexcept {
 
 std::span<const ops::KernelRow> matmul_kernels() {
   static constexpr ops::KernelRow rows[] = {
-      {"matmul", DType::float32, matmul_float<float>, float_scratch_bytes<float>},
-      {"matmul", DType::float64, matmul_float<double>, float_scratch_bytes<double>},
+      {.op = "matmul",
+       .dtype = DType::float32,
+       .run = matmul_float<float>,
+       .scratch_bytes = float_scratch_bytes<float>,
+       .takes_epilogue = true},
+      {.op = "matmul",
+       .dtype = DType::float64,
+       .run = matmul_float<double>,
+       .scratch_bytes = float_scratch_bytes<double>,
+       .takes_epilogue = true},
       {"matmul", DType::int32, matmul_integer<std::int32_t>},
       {"matmul", DType::int64, matmul_integer<std::int64_t>},
   };

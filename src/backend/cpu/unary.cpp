@@ -128,7 +128,7 @@ template <class Op, class T>
 constexpr ops::KernelRow row(std::string_view op) {
   using Loop =
       std::conditional_t<std::is_floating_point_v<T>, FloatLoop<Op, T>, PlainLoop<Op, T, T>>;
-  return {op, dtype_of<T>, &elementwise_kernel<Loop>};
+  return elementwise_row<Loop>(op, dtype_of<T>);
 }
 
 constexpr ops::KernelRow kRows[] = {

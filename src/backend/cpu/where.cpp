@@ -69,7 +69,7 @@ struct WhereLoop {
 
 template <class T>
 constexpr ops::KernelRow row(DType dtype) {
-  return {"where", dtype, &elementwise_kernel<WhereLoop<T>>};
+  return elementwise_row<WhereLoop<T>>("where", dtype);
 }
 
 constexpr ops::KernelRow kRows[] = {

@@ -116,10 +116,10 @@ class Folder {
     if (node.op->view != nullptr) {  // one that strides cannot express: the copy is the value
       call.results.push_back(call.take_first_copy());
     } else {
-      const ops::Kernel& kernel = kernel_of(graph_, node);
-      if (kernel.run == nullptr) return false;
+      const ops::Kernel* kernel = kernel_of(graph_, node);
+      if (kernel == nullptr) return false;
       for (const ValueId value : node.out) call.add_output(graph_.values[value]);
-      if (!call.run(kernel, node.attrs.ref())) return false;
+      if (!call.run(*kernel, node.attrs.ref())) return false;
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       graph_.constants.push_back(

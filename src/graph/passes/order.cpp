@@ -1,6 +1,8 @@
 // From a graph to tasks and buffers, as the program's builder will place them, and back.
 #include <algorithm>
+#include <unordered_map>
 
+#include "graph/control.h"
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "graph/passes/schedule.h"
@@ -23,6 +25,9 @@ class Orderer {
         made_by_(graph_.values.size(), -1),
         kept_(graph_.values.size(), false) {
     schedule_.bytes.assign(graph_.values.size(), 0);
+    for (const VariableUse& use : graph_.variables) {
+      if (use.read && use.assigned) old_value_.emplace(*use.assigned, *use.read);
+    }
     node_of_task_.reserve(graph_.nodes.size());
   }
 
@@ -53,6 +58,17 @@ class Orderer {
       }
       if (made_by_[value] != made_by_[root]) task.after.push_back(made_by_[value]);
     }
+    for (const ValueId value : node.out) {
+      if (const auto old = old_value_.find(value); old != old_value_.end()) {
+        const std::vector<int>& readers = readers_[old->second];
+        task.after.insert(task.after.end(), readers.begin(), readers.end());
+      }
+    }
+    for (const int root : task.reads) {
+      if (made_by_[static_cast<std::size_t>(root)] < 0) {
+        readers_[static_cast<ValueId>(root)].push_back(index);
+      }
+    }
     if (node.random || node.op->reseed != nullptr) {
       if (last_random_ >= 0) task.after.push_back(last_random_);
       last_random_ = index;
@@ -61,7 +77,7 @@ class Orderer {
       made_by_[value] = index;
       if (seen_[value].root == value) task.writes.push_back(static_cast<int>(value));
     }
-    if (node.op->view != nullptr || !is_plain(node)) return;
+    if (node.op->view != nullptr || control_attrs(node) != nullptr) return;
     task.extra = extra_bytes(node);
     for (std::size_t i = 0; i < node.in.size(); ++i) {
       if (may_take(node, i)) task.takes.push_back(static_cast<int>(seen_[node.in[i]].root));
@@ -75,14 +91,16 @@ class Orderer {
     layouts.reserve(node.in.size() + node.out.size());
     for (const ValueId value : node.in) {
       layouts.push_back(seen_[value].layout);
-      if (ops::accepts(node.op->accepts, layouts.back(), graph_.values[node.out[0]].shape)) {
+      const std::size_t input = layouts.size() - 1;
+      if (ops::accepts(*node.op, node.attrs.ref(), input, layouts.back(),
+                       graph_.values[node.out[0]].shape)) {
         continue;
       }
       layouts.back() = contiguous_layout(layouts.back().shape, layouts.back().dtype);
       bytes += aligned(layouts.back().nbytes());
     }
-    const ops::Kernel& kernel = kernel_of(graph_, node);
-    if (kernel.scratch_bytes == nullptr) return bytes;
+    const ops::Kernel* kernel = kernel_of(graph_, node);
+    if (kernel == nullptr || kernel->scratch_bytes == nullptr) return bytes;
     for (const ValueId value : node.out) layouts.push_back(seen_[value].layout);
     std::vector<ops::KernelView> views;
     views.reserve(layouts.size());
@@ -90,14 +108,14 @@ class Orderer {
       views.push_back({nullptr, &layout.shape, &layout.strides, layout.dtype});
     }
     const std::span<const ops::KernelView> all = views;
-    return bytes + aligned(kernel.scratch_bytes({.in = all.first(node.in.size()),
-                                                 .out = all.subspan(node.in.size()),
-                                                 .attrs = node.attrs.ref()}));
+    return bytes + aligned(kernel->scratch_bytes({.in = all.first(node.in.size()),
+                                                  .out = all.subspan(node.in.size()),
+                                                  .attrs = node.attrs.ref()}));
   }
 
   // Whether the first result may lie where input `i` lay, if nobody reads that later.
   bool may_take(const Node& node, std::size_t i) const {
-    if (!node.op->may_overwrite.has(i)) return false;
+    if (!ops::may_take(*node.op, node.attrs.ref(), i, 0)) return false;
     const Seen& in = seen_[node.in[i]];
     const Seen& out = seen_[node.out[0]];
     const auto uses =
@@ -164,6 +182,9 @@ class Orderer {
   std::vector<int> made_by_;  // of values: the task after which they are there, -1 for given ones
   std::vector<bool> kept_;    // of roots
   std::vector<std::size_t> node_of_task_;
+  // A variable's new value can lie over the old one if those that read the old one come first.
+  std::unordered_map<ValueId, ValueId> old_value_;
+  std::unordered_map<ValueId, std::vector<int>> readers_;  // of given values: tasks
   int last_random_ = -1;
   Schedule schedule_;
 };

@@ -10,11 +10,14 @@ bool is_plain(const Node& node) {
   return listed && !node.random && node.op->reseed == nullptr;
 }
 
-const ops::Kernel& kernel_of(const Graph& graph, const Node& node) {
+const ops::Kernel* kernel_of(const Graph& graph, const Node& node) {
+  if (node.op->view != nullptr || node.out.empty() || !ops::has_index(*node.op)) return nullptr;
   const int on = node.op->dispatch_on;
   const ValueId value =
       on == ops::OpDef::kOutput0 ? node.out[0] : node.in[static_cast<std::size_t>(on)];
-  return ops::kernel_table(DeviceType::cpu).find(node.op->index, graph.values[value].dtype);
+  const ops::Kernel& kernel =
+      ops::kernel_table(DeviceType::cpu).find(node.op->index, graph.values[value].dtype);
+  return kernel.run != nullptr ? &kernel : nullptr;
 }
 
 Renaming::Renaming(const Graph& graph) : by_(graph.values.size()) {

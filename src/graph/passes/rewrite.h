@@ -14,8 +14,8 @@ namespace tenure::graph {
 // registry's and draws no random numbers. Passes leave all others as they are.
 bool is_plain(const Node& node);
 
-// The kernel a plain node runs; one whose `run` is null where there is none (a view, a dtype).
-const ops::Kernel& kernel_of(const Graph& graph, const Node& node);
+// The kernel that runs a node, or nullptr where there is none (a view, control flow, a dtype).
+const ops::Kernel* kernel_of(const Graph& graph, const Node& node);
 
 // Values for which others stand in.
 class Renaming {

@@ -1,0 +1,187 @@
+// Elementwise nodes that feed each other become one node each.
+//
+// Two nodes may share a group when one reads what the other makes, and both make values of one
+// shape. From the last node to the first, a node's group takes in those of its inputs' makers,
+// unless
+//  - a path leads from the group out and back in: the fused node would wait for itself;
+//  - other work runs between the two, and bringing them together would keep more bytes alive in the
+//    meantime: the value has readers outside, or its maker reads more than one value as large;
+//  - the program would become too long.
+// What nodes outside read is a result of the fused node. So nothing is computed twice, and a value
+// that is only read inside is never written to memory.
+#include <algorithm>
+#include <queue>
+
+#include "graph/passes/fusion.h"
+#include "graph/passes/passes.h"
+
+namespace tenure::graph {
+namespace {
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph)
+      : graph_(graph),
+        uses_(graph),
+        group_(graph.nodes.size()),
+        members_(graph.nodes.size()),
+        seen_(graph.nodes.size(), 0),
+        random_before_(graph.nodes.size(), kNoNode) {
+    std::uint32_t random = kNoNode;
+    for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+      group_[n] = n;
+      members_[n] = {n};
+      if (!graph.nodes[n].random) continue;
+      random_before_[n] = std::exchange(random, n);
+    }
+  }
+
+  void find_groups() {
+    for (auto n = static_cast<std::uint32_t>(graph_.nodes.size()); n-- > 0;) {
+      if (!is_elementwise(graph_, graph_.nodes[n])) continue;
+      for (const ValueId value : graph_.nodes[n].in) {
+        const std::uint32_t maker = uses_.maker(value);
+        if (maker != kNoNode && group_[maker] != group_[n] &&
+            is_elementwise(graph_, graph_.nodes[maker]) && shape_of(maker) == shape_of(n) &&
+            stays_small(maker, n, value)) {
+          try_merge(group_[maker], group_[n]);
+        }
+      }
+    }
+  }
+
+  // The nodes in an order in which they can run, groups as one.
+  std::vector<Node> nodes() const {
+    const auto count = static_cast<std::uint32_t>(graph_.nodes.size());
+    std::vector<std::uint32_t> waits(count, 0);
+    std::vector<std::vector<std::uint32_t>> next(count);
+    const auto add_edge = [&](std::uint32_t from, std::uint32_t to) {
+      if (from == kNoNode || group_[from] == group_[to]) return;
+      next[group_[from]].push_back(group_[to]);
+      ++waits[group_[to]];
+    };
+    for (std::uint32_t n = 0; n < count; ++n) {
+      for (const ValueId value : graph_.nodes[n].in) add_edge(uses_.maker(value), n);
+      add_edge(random_before_[n], n);
+    }
+    // Of those that are ready the one whose last node was written first.
+    using Ready = std::pair<std::uint32_t, std::uint32_t>;
+    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+    const auto push = [&](std::uint32_t group) { ready.emplace(members_[group].back(), group); };
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (group_[n] == n && waits[n] == 0) push(n);
+    }
+    std::vector<Node> nodes;
+    while (!ready.empty()) {
+      const std::uint32_t group = ready.top().second;
+      ready.pop();
+      nodes.push_back(members_[group].size() > 1 ? fused(members_[group])
+                                                 : graph_.nodes[members_[group][0]]);
+      for (const std::uint32_t other : next[group]) {
+        if (--waits[other] == 0) push(other);
+      }
+    }
+    return nodes;
+  }
+
+ private:
+  using Members = std::vector<std::uint32_t>;  // in order
+
+  const Shape& shape_of(std::uint32_t n) const {
+    return graph_.values[graph_.nodes[n].out[0]].shape;
+  }
+
+  bool stays_small(std::uint32_t maker, std::uint32_t reader, ValueId value) const {
+    if (!uses_.is_far(maker, reader)) return true;
+    if (is_read_outside(value, members_[group_[reader]])) return false;
+    const auto large = std::ranges::count_if(graph_.nodes[maker].in, [&](ValueId input) {
+      return graph_.values[input].shape.numel() >= graph_.values[value].shape.numel();
+    });
+    return large <= 1;
+  }
+
+  bool is_read_outside(ValueId value, const Members& members) const {
+    return uses_.is_kept(value) ||
+           std::ranges::any_of(uses_.readers(value), [&](std::uint32_t reader) {
+             return !std::ranges::binary_search(members, reader);
+           });
+  }
+
+  std::vector<ValueId> results_of(const Members& members) const {
+    std::vector<ValueId> results;
+    for (const std::uint32_t n : members) {
+      const ValueId value = graph_.nodes[n].out[0];
+      if (is_read_outside(value, members)) results.push_back(value);
+    }
+    return results;
+  }
+
+  void try_merge(std::uint32_t a, std::uint32_t b) {
+    Members all;
+    std::ranges::merge(members_[a], members_[b], std::back_inserter(all));
+    std::size_t steps = 0;
+    for (const std::uint32_t n : all) steps += steps_of(graph_.nodes[n]);
+    std::vector<ValueId> inputs;
+    add_inputs(graph_, all, inputs);
+    if (steps > ops::FusedProgram::kMaxSteps || inputs.size() > ops::FusedProgram::kMaxInputs ||
+        results_of(all).size() > ops::FusedProgram::kMaxResults || waits_for_itself(all, inputs)) {
+      return;
+    }
+    for (const std::uint32_t n : members_[b]) group_[n] = a;
+    members_[a] = std::move(all);
+    members_[b].clear();
+  }
+
+  // Whether some input of the group depends on one of its members.
+  bool waits_for_itself(const Members& members, const std::vector<ValueId>& inputs) {
+    ++round_;
+    std::vector<std::uint32_t> open;
+    const auto visit = [&](std::uint32_t n) {
+      // What ends before the group begins cannot depend on it.
+      if (n == kNoNode || members_[group_[n]].back() < members.front()) return;
+      if (std::exchange(seen_[group_[n]], round_) != round_) open.push_back(group_[n]);
+    };
+    for (const ValueId value : inputs) visit(uses_.maker(value));
+    while (!open.empty()) {
+      const std::uint32_t group = open.back();
+      open.pop_back();
+      for (const std::uint32_t n : members_[group]) {
+        if (std::ranges::binary_search(members, n)) return true;
+        for (const ValueId value : graph_.nodes[n].in) visit(uses_.maker(value));
+        visit(random_before_[n]);
+      }
+    }
+    return false;
+  }
+
+  Node fused(const Members& members) const {
+    Node node;
+    node.op = &ops::kFused;
+    add_inputs(graph_, members, node.in);
+    node.out = results_of(members);
+    node.site = graph_.nodes[members.back()].site;
+    node.attrs =
+        ops::AttrsBox(ref(ops::FusedAttrs{make_program(graph_, members, node.in, node.out)}));
+    return node;
+  }
+
+  const Graph& graph_;
+  const Uses uses_;
+  std::vector<std::uint32_t> group_;  // of nodes: one of its members
+  std::vector<Members> members_;      // of groups
+  std::vector<std::uint32_t> seen_;   // of groups: in which round
+  std::uint32_t round_ = 0;
+  std::vector<std::uint32_t> random_before_;  // of nodes that draw: the one that draws before it
+};
+
+}  // namespace
+
+Graph fuse_elementwise(Graph graph) {
+  Fuser fuser(graph);
+  fuser.find_groups();
+  std::vector<Node> nodes = fuser.nodes();
+  graph.nodes = std::move(nodes);
+  return graph;
+}
+
+}  // namespace tenure::graph
