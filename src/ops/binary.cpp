@@ -242,6 +242,7 @@ Tensor add_n(std::vector<Tensor> tensors, std::source_location site) {
   std::vector<Arg> args;
   std::vector<Arg*> each;
   args.reserve(tensors.size());
+  each.reserve(tensors.size());
   for (Tensor& tensor : tensors) each.push_back(&args.emplace_back(std::move(tensor), site));
   unify("add_n", each, tensors, true);
   Tensor out;

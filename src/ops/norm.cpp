@@ -88,7 +88,7 @@ Grads gradients(const OpDef& backward, GradContext& g, std::vector<Tensor> in, b
 std::vector<Tensor> batch_gradient(const BatchNormAttrs& attrs, const std::vector<Tensor>& in) {
   const Tensor& dy = in[0];
   const Tensor& x = in[1];
-  const Shape shape = x.shape();
+  const Shape& shape = x.shape();
   const Axes others = but(shape, attrs.axis);
   const double n = count_per_feature(shape, attrs.axis);
   const auto wide = [&](Tensor values) {

@@ -183,8 +183,9 @@ HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int 
     const Vec factor = load(dy);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec src = load_source<kColumns, kPartial>(d, pointer_to<T>(table[i * kChunkPixels + p]),
-                                                      column, count, args.channel_of);
+      const Vec src = load_source<kColumns, kPartial>(
+          d, pointer_to<T>(table[std::int64_t{i} * kChunkPixels + p]), column, count,
+          args.channel_of);
       sum[i] = hn::MulAdd(src, factor, sum[i]);
     }
     dy += args.dy_row;

@@ -29,6 +29,12 @@ struct Images {
         channels(shape[-1]) {}
   std::int64_t pixels() const { return height * width; }
   std::int64_t size() const { return pixels() * channels; }
+  // Of a pixel of one image.
+  double x_of(std::int64_t pixel) const { return static_cast<double>(pixel % width); }
+  double y_of(std::int64_t pixel) const {
+    const std::int64_t row = pixel / width;
+    return static_cast<double>(row);
+  }
 };
 
 std::int64_t pixels_worth_a_thread(std::int64_t channels) {
@@ -498,8 +504,7 @@ void warp(const ops::KernelArgs& args) noexcept {
                    const T* from = args.in[0].as<T>() + image * in.size();
                    T* to = args.out[0].as<T>() + i * channels;
                    std::fill_n(to, channels, T{0});
-                   map.taps(image, static_cast<double>(pixel % out.width),
-                            static_cast<double>(pixel / out.width),
+                   map.taps(image, out.x_of(pixel), out.y_of(pixel),
                             [&](double x, double y, double weight) {
                               const T part = static_cast<T>(weight);
                               if (holds(in, x, y)) {
@@ -526,12 +531,10 @@ void warp_grad(const ops::KernelArgs& args) noexcept {
                const T* dy = args.in[0].as<T>() + image * out.size() + first;
                clear_channels(to, in.size(), channels, count);
                for (std::int64_t i = 0; i < out.pixels(); ++i, dy += channels) {
-                 map.taps(
-                     image, static_cast<double>(i % out.width), static_cast<double>(i / out.width),
-                     [&](double x, double y, double weight) {
-                       if (!holds(in, x, y)) return;
-                       add_weighed(to + offset_of(in, x, y), dy, static_cast<T>(weight), count);
-                     });
+                 map.taps(image, out.x_of(i), out.y_of(i), [&](double x, double y, double weight) {
+                   if (!holds(in, x, y)) return;
+                   add_weighed(to + offset_of(in, x, y), dy, static_cast<T>(weight), count);
+                 });
                }
              });
 }
@@ -582,7 +585,7 @@ void transform_grad_transforms(const ops::KernelArgs& args) noexcept {
     const std::int64_t begin = piece % pieces.count * pieces.pixels;
     const std::int64_t end = std::min(begin + pieces.pixels, out.pixels());
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto x = static_cast<double>(i % out.width), y = static_cast<double>(i / out.width);
+      const double x = out.x_of(i), y = out.y_of(i);
       const Projection::Origin place = map.origin(image, x, y);
       if (!place.exists()) continue;
       const T* dy = args.in[2].as<T>() + image * out.size() + i * out.channels;
