@@ -67,23 +67,13 @@ class Plan {
       flat_[i] = steps[i];
     }
     if (broadcasts_ > 0) find_axes();
-    std::int64_t bytes = 0;
-    for (const std::uint8_t size : program.slot_sizes) bytes += size;
-    for (const DType dtype : program.results) bytes += static_cast<std::int64_t>(size_of(dtype));
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (packed_numel(in[i]) != 1) bytes += program.input_sizes[i];
-    }
-    tile_ = std::clamp(kTileBytes / bytes / kTileUnit * kTileUnit, kTileUnit, kMaxTile);
-    if (broadcasts_ > 0) {
-      by_rows_ = axes_[0].size >= tile_ / 2;
-      if (!by_rows_ && axes_[0].size < tile_) tile_ = tile_ / axes_[0].size * axes_[0].size;
-      for (std::size_t b = 0; b < broadcasts_; ++b) {
-        steps[broadcast_[b]] = !by_rows_ || axes_[0].step[b] != 0;
-        starts_again_[b] = !by_rows_ && axes_[0].step[b] != 0 &&
-                           std::all_of(axes_.begin() + 1, axes_.begin() + rank_,
-                                       [&](const Axis& axis) { return axis.step[b] == 0; });
-        all_start_again_ = all_start_again_ && starts_again_[b];
-      }
+    choose_tile();
+    for (std::size_t b = 0; b < broadcasts_; ++b) {
+      steps[broadcast_[b]] = !by_rows_ || axes_[0].step[b] != 0;
+      starts_again_[b] = !by_rows_ && axes_[0].step[b] != 0 &&
+                         std::all_of(axes_.begin() + 1, axes_.begin() + rank_,
+                                     [&](const Axis& axis) { return axis.step[b] == 0; });
+      all_start_again_ = all_start_again_ && starts_again_[b];
     }
     add_steps(steps);
   }
@@ -123,6 +113,22 @@ class Plan {
         axes_[rank_++] = axis;
       }
     }
+  }
+
+  // As many elements as leave all that a tile touches in the cache; whole rows, if they are short.
+  void choose_tile() {
+    std::int64_t bytes = 0;
+    for (const std::uint8_t size : program_.slot_sizes) bytes += size;
+    for (const DType dtype : program_.results) bytes += static_cast<std::int64_t>(size_of(dtype));
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      if (packed_numel(in_[i]) != 1) bytes += program_.input_sizes[i];
+    }
+    const std::int64_t units = kTileBytes / std::max<std::int64_t>(1, bytes) / kTileUnit;
+    tile_ = std::clamp(units * kTileUnit, kTileUnit, kMaxTile);
+    if (broadcasts_ == 0) return;
+    const std::int64_t row = axes_[0].size;
+    by_rows_ = row >= tile_ / 2;
+    if (!by_rows_) tile_ = tile_ / row * row;
   }
 
   // Which operands advance is known beforehand: slots are written before they are read.
@@ -365,11 +371,11 @@ std::size_t finished_scratch_bytes(const ops::KernelArgs& args) noexcept {
 // Programs are made of loops of any dtype; the result's picks a row, and all rows are the same.
 constexpr auto kRows = [] {
   std::array<ops::KernelRow, 2 * kDTypeCount> rows{};
+  std::size_t next = 0;
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
-    rows[static_cast<std::size_t>(2 * i)] = {"fused", dtype, &run_fused};
-    rows[static_cast<std::size_t>(2 * i + 1)] = {"finished", dtype, &run_finished,
-                                                 &finished_scratch_bytes};
+    rows[next++] = {"fused", dtype, &run_fused};
+    rows[next++] = {"finished", dtype, &run_finished, &finished_scratch_bytes};
   }
   return rows;
 }();

@@ -89,6 +89,7 @@ ops::FusedProgram make_program(const Graph& graph, std::span<const std::uint32_t
     const Node& node = graph.nodes[n];
     const ops::ElementLoop loop = kernel_of(graph, node)->loop(node.attrs.ref());
     std::vector<std::size_t> src;
+    src.reserve(node.in.size());
     for (const ValueId value : node.in) src.push_back(draft_of.at(value));
     for (int i = 0; i < loop.numbers; ++i) {
       src.push_back(draft.number(loop.values[static_cast<std::size_t>(i)]));
