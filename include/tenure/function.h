@@ -45,6 +45,7 @@ struct TraceInfo {
   std::size_t bound_bytes = 0;  // the most of them alive at once: no plan needs less
   std::size_t held_bytes = 0;   // constants
   std::uint64_t hits = 0;
+  double plan_us = 0;  // microseconds that it took to place the bytes of the arena
 };
 
 // An eager tensor that a function uses and holds on to.

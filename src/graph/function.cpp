@@ -142,7 +142,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
     const graph::Program& program = *entry.program;
     infos.push_back({entry.signature, program.written().nodes.size(), program.steps(),
                      program.arena_bytes(), program.bound_bytes(), program.constant_bytes(),
-                     entry.hits});
+                     entry.hits, program.plan_us()});
   }
   return infos;
 }

@@ -25,6 +25,7 @@ class Program {
   const Graph& written() const { return *written_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
+  double plan_us() const { return plan_us_; }
   std::size_t constant_bytes() const;
   std::size_t steps() const { return steps_.size(); }
 
@@ -82,6 +83,7 @@ class Program {
   std::uint32_t result_buffers_ = 0;
   std::size_t arena_bytes_ = 0;
   std::size_t bound_bytes_ = 0;
+  double plan_us_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
