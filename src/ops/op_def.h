@@ -130,6 +130,9 @@ struct OpDef {
   Inputs may_overwrite{};
   GradKeeps grad_keeps{};
   Grads (*grad)(GradContext&) = nullptr;
+  // For an op of one input whose gradient is zero but for a part: adds it to the gradients that the
+  // input has from elsewhere, at the cost of the part. The tape adds the two itself otherwise.
+  Tensor (*add_grad)(GradContext&, Tensor sum) = nullptr;
   const char* no_gradient = nullptr;  // why there is none
   // For an op that draws random numbers: makes `attrs`, which were a copy of a traced node's, those
   // of a call whose segments (see reseed.h) begin at these counters.
