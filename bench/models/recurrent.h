@@ -1,5 +1,5 @@
 // Recurrent layers, unrolled, with a dense layer on the last state: trained to foretell a number.
-// All inputs are projected by one product before the loop.
+// Inputs come with time first; all of them are projected by one product before the loop.
 #pragma once
 
 #include <vector>
@@ -28,15 +28,15 @@ class Recurrent {
     return all;
   }
   Batch random_batch() const {
-    return {tenure::random::uniform({sizes_.batch, sizes_.steps, sizes_.features}),
+    return {tenure::random::uniform({sizes_.steps, sizes_.batch, sizes_.features}),
             tenure::random::uniform({sizes_.batch, 1})};
   }
 
  protected:
   // One [batch, gates * units] per step.
   std::vector<Tensor> projected(const Tensor& x) const {
-    const Tensor by_step = reshape(transpose(x, {1, 0, 2}), {-1, sizes_.features});
-    return unstack(reshape(input_(by_step), {sizes_.steps, sizes_.batch, -1}));
+    const Tensor all = input_(reshape(x, {-1, sizes_.features}));
+    return unstack(reshape(all, {sizes_.steps, sizes_.batch, -1}));
   }
   Tensor zero_state() const { return tenure::zeros({sizes_.batch, sizes_.units}); }
 
