@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
   const bench::Counters counters{start, stop};
   bench::Runner runner(argc, argv, &counters);
   bench::public_rows(runner);
-  bench::alloc(runner);
+  bench::internal_rows(runner);
   return runner.exit_code();
 }

@@ -3,6 +3,6 @@
 
 int main(int argc, char** argv) {
   bench::Runner runner(argc, argv);
-  bench::alloc(runner);
+  bench::internal_rows(runner);
   return runner.exit_code();
 }

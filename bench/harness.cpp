@@ -89,7 +89,15 @@ void Row::time(const std::vector<Loop>& loops, int batch) {
   std::fflush(stdout);
 }
 
-void Row::count(const Loop& loop, int batch) {
+void Row::report(const std::function<Figures()>& figures) const {
+  if (counters_ != nullptr) return;
+  std::printf("{\"name\": \"%s\"", name_.c_str());
+  for (const auto& [name, value] : figures()) std::printf(", \"%s\": %.9g", name, value);
+  std::printf("}\n");
+  std::fflush(stdout);
+}
+
+void Row::count(const Loop& loop, int batch) const {
   loop(kWarmIterations);
   counters_->start();
   loop(kCountedIterations);

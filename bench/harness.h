@@ -17,6 +17,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -52,9 +53,18 @@ class Row {
   }
   // Takes turns with a peer in the same process.
   template <class F, class Peer>
-  void measure_against(const F& fn, const Peer& peer) {
-    run({loop_of(fn), loop_of(peer)}, 1);
+  void measure_against(const F& fn, const Peer& peer, int batch = 1) {
+    run({loop_of(fn), loop_of(peer)}, batch);
   }
+  // Of a row about something else than the time of `fn`: what it allocates, in a program that
+  // measures memory, and nothing elsewhere.
+  template <class F>
+  void count(const F& fn) {
+    if (counters_ != nullptr) count(loop_of(fn), 1);
+  }
+  // The row's figures, in a program that does not measure memory: `figures` gives names and values.
+  using Figures = std::vector<std::pair<const char*, double>>;
+  void report(const std::function<Figures()>& figures) const;
 
  private:
   template <class F>
@@ -65,7 +75,7 @@ class Row {
   }
   void run(const std::vector<Loop>& loops, int batch);
   void time(const std::vector<Loop>& loops, int batch);
-  void count(const Loop& loop, int batch);
+  void count(const Loop& loop, int batch) const;
 
   std::string name_;
   const Counters* counters_;

@@ -14,6 +14,7 @@ void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
 void convolution(Runner& runner);
+void training(Runner& runner);
 void lifetime_cost(Runner& runner);
 inline void public_rows(Runner& runner) {
   op_small(runner);
@@ -25,9 +26,18 @@ inline void public_rows(Runner& runner) {
   einsum(runner);
   pooling(runner);
   convolution(runner);
+  training(runner);
   lifetime_cost(runner);
 }
 
-void alloc(Runner& runner);  // needs internals
+// These need internals.
+void alloc(Runner& runner);
+void node_dispatch(Runner& runner);
+void plan_problems(Runner& runner);
+inline void internal_rows(Runner& runner) {
+  alloc(runner);
+  node_dispatch(runner);
+  plan_problems(runner);
+}
 
 }  // namespace bench

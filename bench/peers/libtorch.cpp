@@ -101,5 +101,6 @@ int main(int argc, char** argv) {
   bench::peers::einsum(runner);
   bench::peers::pooling(runner);
   bench::peers::convolution(runner);
+  bench::peers::training(runner);
   return runner.exit_code();
 }

@@ -10,5 +10,6 @@ void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
 void convolution(Runner& runner);
+void training(Runner& runner);
 
 }  // namespace bench::peers

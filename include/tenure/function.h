@@ -55,6 +55,7 @@ struct TraceInfo {
   std::size_t held_bytes = 0;   // constants and captures
   std::size_t stack_bytes = 0;  // the most that a call kept of a while_loop's states for a gradient
   std::uint64_t hits = 0;
+  double plan_us = 0;  // microseconds that it took to place the bytes of the arena
 };
 
 struct DumpOptions {

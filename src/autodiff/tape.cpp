@@ -211,6 +211,13 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   if (!flows) return;
   const CallScope call(node.op->name, site, true);
   Step step(node, reached, std::move(dy), site);
+  if (node.op->add_grad != nullptr) {
+    const auto sum = gradients.find(node.inputs[0].id);
+    if (sum != gradients.end()) {
+      sum->second = node.op->add_grad(step, std::move(sum->second));
+      return;
+    }
+  }
   ops::Grads grads = node.op->grad(step);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (i >= grads.size() || !grads[i].defined() || !step.needs(static_cast<int>(i))) continue;

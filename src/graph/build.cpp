@@ -1,6 +1,7 @@
 // From a graph to a program: views become layouts, results take the bytes of inputs that die, and
 // the planner places the rest.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "core/raise.h"
@@ -416,7 +417,10 @@ class Builder {
           {lives_[b].begin, lives_[b].end + 1, static_cast<std::int64_t>(p_.buffers_[b].bytes)});
       which.push_back(b);
     }
+    const auto begin = std::chrono::steady_clock::now();
     const plan::Plan made = plan::make_plan(wanted, {.alignment = kAlignment});
+    p_.plan_us_ =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     for (std::size_t i = 0; i < which.size(); ++i) p_.buffers_[which[i]].offset = made.offsets[i];
     p_.arena_bytes_ = static_cast<std::size_t>(made.height);
     p_.bound_bytes_ = static_cast<std::size_t>(made.lower_bound);

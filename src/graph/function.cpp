@@ -255,7 +255,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
     const graph::Program& program = *entry.program;
     infos.push_back({signature_of(entry), program.written().nodes.size(), program.steps(),
                      program.arena_bytes(), program.bound_bytes(), program.held_bytes(),
-                     program.stack_bytes(), entry.hits});
+                     program.stack_bytes(), entry.hits, program.plan_us()});
   }
   return infos;
 }

@@ -56,7 +56,8 @@ class Program {
   PlanView plan_view() const;
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t bound_bytes() const { return bound_bytes_; }  // most bytes alive at once
-  std::size_t held_bytes() const;                           // constants and captures
+  double plan_us() const { return plan_us_; }
+  std::size_t held_bytes() const;  // constants and captures
   std::size_t steps() const { return steps_.size(); }
   std::size_t stack_bytes() const { return stack_bytes_.load(std::memory_order_relaxed); }
 
@@ -154,6 +155,7 @@ class Program {
   std::vector<std::uint32_t> body_results_;  // of a body: the buffers of its results
   std::size_t arena_bytes_ = 0;
   std::size_t bound_bytes_ = 0;
+  double plan_us_ = 0;
   std::atomic<std::size_t> stack_bytes_{0};  // the most that a loop's stack held
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;

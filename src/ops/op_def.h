@@ -138,6 +138,9 @@ struct OpDef {
   // Where what its gradient keeps of the outputs depends on the attributes.
   bool (*keeps_output)(AttrsRef attrs, std::size_t output) = nullptr;
   Grads (*grad)(GradContext&) = nullptr;
+  // For an op of one input whose gradient is zero but for a part: adds it to the gradients that the
+  // input has from elsewhere, at the cost of the part. The tape adds the two itself otherwise.
+  Tensor (*add_grad)(GradContext&, Tensor sum) = nullptr;
   const char* no_gradient = nullptr;  // why there is none
   // For an op that draws random numbers: makes `attrs`, which were a copy of a traced node's, those
   // of a call whose segments (see reseed.h) begin at these counters.

@@ -108,6 +108,12 @@ constinit const OpDef kTranspose{.name = "transpose",
                                  }};
 
 extern constinit const OpDef kUnslice;
+extern constinit const OpDef kAddSlice;
+
+UnsliceAttrs unslice_attrs(const GradContext& g) {
+  const auto& slice = g.attrs_as<SliceAttrs>();
+  return {g.x_shape(), slice.begin, slice.step};
+}
 
 constinit const OpDef kSlice{
     .name = "slice",
@@ -125,10 +131,15 @@ constinit const OpDef kSlice{
         },
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
-      const auto& slice = g.attrs_as<SliceAttrs>();
-      const UnsliceAttrs attrs{g.x_shape(), slice.begin, slice.step};
+      const UnsliceAttrs attrs = unslice_attrs(g);
       return apply(kUnslice, g.dy(), ref(attrs));
-    }};
+    },
+    .add_grad =
+        [](GradContext& g, Tensor sum) {
+          const UnsliceAttrs attrs = unslice_attrs(g);
+          return apply(kAddSlice, ref(attrs), std::source_location::current(), std::move(sum),
+                       g.dy());
+        }};
 
 constinit const OpDef kUnslice{
     .name = "unslice",
@@ -138,6 +149,20 @@ constinit const OpDef kUnslice{
     .grad = [](GradContext& g) -> Grads {
       const auto& attrs = g.attrs_as<UnsliceAttrs>();
       return slice(g.dy(), attrs.begin, g.x_shape(), attrs.step);
+    }};
+
+// The first input plus what unslice would make of the second.
+constinit const OpDef kAddSlice{
+    .name = "add_slice",
+    .infer = [](Infer& infer) { infer.result(infer.shape(0), infer.dtype(0)); },
+    .inputs = 2,
+    .may_overwrite = input(0),
+    .grad_keeps = kNothing,
+    .grad = [](GradContext& g) -> Grads {
+      const auto& attrs = g.attrs_as<UnsliceAttrs>();
+      Tensor part;
+      if (g.needs(1)) part = slice(g.dy(), attrs.begin, g.x_shape(1), attrs.step);
+      return {g.dy(), std::move(part)};
     }};
 
 constinit const OpDef kBroadcastTo{
@@ -198,8 +223,9 @@ constinit const OpDef kCopy{.name = "copy",
                             .no_gradient = "it is the same value"};
 
 Family view_ops() {
-  static constexpr const OpDef* ops[] = {&kReshape,     &kTranspose, &kSlice,        &kUnslice,
-                                         &kBroadcastTo, &kClone,     &kStopGradient, &kCopy};
+  static constexpr const OpDef* ops[] = {&kReshape, &kTranspose,    &kSlice,
+                                         &kUnslice, &kAddSlice,     &kBroadcastTo,
+                                         &kClone,   &kStopGradient, &kCopy};
   static constexpr Composite composites[] = {
       {"expand_dims", "ExpandDims", "reshape"},
       {"squeeze", nullptr, "reshape"},

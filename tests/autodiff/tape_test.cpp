@@ -326,6 +326,27 @@ TEST(Tape, bad_requests_are_errors) {
   EXPECT_THROW(tape.gradient(Tensor(), ones({1})), ValueError);
 }
 
+TEST(Tape, gradients_of_overlapping_slices_add_up) {
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(slice(x, {0}, {3}) * 2) + sum(slice(x, {3}, {2}, {-2}) * 10) + sum(x);
+  EXPECT_EQ(floats(tape.gradient(y, x)), (Floats{3, 13, 3, 11}));
+}
+
+TEST(Tape, gradients_of_slices_add_up_where_they_lie) {
+  const Tensor x = ones({64, 4096});
+  GradientTape tape;
+  tape.watch(x);
+  Tensor loss = zeros({});
+  for (int row = 0; row < 64; ++row) loss = loss + sum(square(x[row]));
+  reset_peak();
+  const std::size_t before = memory().live_bytes;
+  const Tensor gradient = tape.gradient(loss, x);
+  EXPECT_LT(memory().peak_bytes - before, x.nbytes() + x.nbytes() / 8);
+  EXPECT_EQ(sum(gradient).item<float>(), 2 * 64 * 4096);
+}
+
 TEST(Tape, an_eager_training_loop_keeps_memory_flat) {
   set_seed(1);
   Variable w(random::normal({8, 8}), {.name = "w"});

@@ -350,6 +350,39 @@ Case concat_case(const char* name, int axis, std::size_t count, std::vector<Shap
           .dtypes = kAnything};
 }
 
+// A part of that shape spread over a whole, from its end.
+ops::UnsliceAttrs spread_out(const Shape& whole, const Shape& part) {
+  ops::UnsliceAttrs attrs{whole, Shape::filled(whole.rank(), 0), Shape::filled(whole.rank(), 1)};
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (part[i] > 1) attrs.step[i] = (whole[i] - 1) / (part[i] - 1);
+    if (part[i] > 0) attrs.begin[i] = whole[i] - 1 - (part[i] - 1) * attrs.step[i];
+  }
+  return attrs;
+}
+
+Case add_slice_case() {
+  return {.name = "add_slice",
+          .ops = {"add_slice"},
+          .run =
+              [](Tensors in, DType dtype) {
+                ops::UnsliceAttrs attrs;
+                if (in[0].defined() && in[1].defined()) {
+                  attrs = spread_out(in[0].shape(), in[1].shape());
+                }
+                return internal_call("add_slice", attrs)(std::move(in), dtype);
+              },
+          .inputs = {{}, {}},
+          .shapes = {{{5, 7}, {2, 3}}, {{4}, {4}}, {{3, 4}, {0, 2}}, {{}, {}}, {{2, 9}, {1, 9}}},
+          .value_shapes = {{{70, 3, 90}, {1, 3, 90}}, {{300, 200}, {299, 100}}},
+          .reference =
+              [](const Arrays& in) {
+                const auto [shape, begin, step] = spread_out(in[0].shape, in[1].shape);
+                Array sum = unsliced(in[1], shape, begin, step);
+                for (std::size_t i = 0; i < sum.data.size(); ++i) sum.data[i] += in[0].data[i];
+                return sum;
+              }};
+}
+
 Tensor three_a_minus_two_b(const Tensors& in) {
   const auto forward = [](const Tensors& x) {
     return CustomResult{x[0] * 3.0 - x[1] * 2.0,
@@ -372,6 +405,7 @@ std::vector<Case> view_cases() {
     added.differentiable = row.differentiable;
     added.error_name = row.error_name;
   }
+  cases.push_back(add_slice_case());
   cases.push_back(concat_case("concat", 0, 3,
                               {{{2, 3}, {1, 3}, {4, 3}},
                                {{2}, {3}, {1}},

@@ -158,10 +158,7 @@ Trial slice_trial(Dice& dice) {
       [=](const Arrays& in) { return sliced(in[0], begin, size, step); });
 }
 
-// Has no public function, and so no checks of its own.
-Trial unslice_trial(Dice& dice) {
-  const Shape size = dice.shape(0, 3, 4);
-  const DType dtype = dice.pick(kAnything);
+ops::UnsliceAttrs drawn_place(Dice& dice, const Shape& size) {
   ops::UnsliceAttrs attrs;
   for (const std::int64_t dim : size) {
     const std::int64_t by = dice.in(1, 3) * (dice.chance(0.3) ? -1 : 1);
@@ -171,6 +168,14 @@ Trial unslice_trial(Dice& dice) {
     attrs.begin.push_back(before + (by < 0 ? reach : 0));
     attrs.shape.push_back(before + reach + 1 + dice.in(0, 2));
   }
+  return attrs;
+}
+
+// These two have no public function, and so no checks of their own.
+Trial unslice_trial(Dice& dice) {
+  const Shape size = dice.shape(0, 3, 4);
+  const DType dtype = dice.pick(kAnything);
+  const ops::UnsliceAttrs attrs = drawn_place(dice, size);
   return sound(
       {drawn(dice, size, dtype)}, dtype,
       [attrs](Tensors in) {
@@ -180,6 +185,25 @@ Trial unslice_trial(Dice& dice) {
         return out;
       },
       [attrs](const Arrays& in) { return unsliced(in[0], attrs.shape, attrs.begin, attrs.step); });
+}
+
+Trial add_slice_trial(Dice& dice) {
+  const Shape size = dice.shape(0, 3, 4);
+  const DType dtype = dice.pick(kFloats);
+  const ops::UnsliceAttrs attrs = drawn_place(dice, size);
+  return sound(
+      {drawn(dice, attrs.shape, dtype), drawn(dice, size, dtype)}, dtype,
+      [attrs](Tensors in) {
+        Tensor out;
+        ops::apply_into(op_named("add_slice"), in, ops::ref(attrs), std::source_location::current(),
+                        {&out, 1});
+        return out;
+      },
+      [attrs](const Arrays& in) {
+        Array sum = unsliced(in[1], attrs.shape, attrs.begin, attrs.step);
+        for (std::size_t i = 0; i < sum.data.size(); ++i) sum.data[i] += in[0].data[i];
+        return sum;
+      });
 }
 
 Trial broadcast_to_trial(Dice& dice) {
@@ -459,6 +483,7 @@ std::vector<Fuzz> view_fuzz() {
           {"transpose", {"transpose"}, transpose_trial},
           {"slice", {"slice"}, slice_trial},
           {"unslice", {"unslice"}, unslice_trial},
+          {"add_slice", {"add_slice"}, add_slice_trial},
           {"broadcast_to", {"broadcast_to"}, broadcast_to_trial},
           same_value("clone", [](Tensors in) { return in[0].clone(); }),
           same_value("copy", copied),

@@ -1,4 +1,4 @@
-// Strided copies, and the two kernels that are little else: copy and unslice.
+// Strided copies, and the kernels that are little else: copy, unslice and add_slice.
 //
 // Axes that continue each other in both layouts are merged first; what the innermost axis and, for
 // transposes, one other axis look like then decides how elements are moved. The remaining axes are
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -259,6 +260,21 @@ void copy_kernel(const ops::KernelArgs& args) noexcept {
   copy_strided(out.data, *out.strides, in.data, *in.strides, *in.shape, size_of(in.dtype));
 }
 
+// The axes of a part, row-major, in the whole that it was sliced from; returns where in the whole
+// it begins.
+std::int64_t place_part(const ops::UnsliceAttrs& attrs, const Shape& part, CopyAxes& axes) {
+  std::int64_t src_stride = 1;
+  std::int64_t dst_stride = 1;
+  std::int64_t first = 0;
+  for (int axis = attrs.shape.rank() - 1; axis >= 0; --axis) {
+    axes.add(part[axis], attrs.step[axis] * dst_stride, src_stride);
+    first += attrs.begin[axis] * dst_stride;
+    src_stride *= part[axis];
+    dst_stride *= attrs.shape[axis];
+  }
+  return first;
+}
+
 void unslice_kernel(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::UnsliceAttrs>();
   const ops::KernelView& in = args.in[0];
@@ -270,16 +286,43 @@ void unslice_kernel(const ops::KernelArgs& args) noexcept {
   });
   if (in.numel() == 0) return;
   CopyAxes axes;
-  std::int64_t src_stride = 1;
-  std::int64_t dst_stride = 1;
-  std::int64_t first = 0;
-  for (int axis = attrs.shape.rank() - 1; axis >= 0; --axis) {
-    axes.add((*in.shape)[axis], attrs.step[axis] * dst_stride, src_stride);
-    first += attrs.begin[axis] * dst_stride;
-    src_stride *= (*in.shape)[axis];
-    dst_stride *= attrs.shape[axis];
-  }
+  const std::int64_t first = place_part(attrs, *in.shape, axes);
   copy_axes(dst + first * static_cast<std::int64_t>(size), in.data, axes, size);
+}
+
+template <class T>
+void add_slice_kernel(const ops::KernelArgs& args) noexcept {
+  const ops::KernelView& whole = args.in[0];
+  const ops::KernelView& part = args.in[1];
+  T* dst = args.out[0].as<T>();
+  if (dst != whole.as<T>()) {
+    copy_bytes(args.out[0].data, whole.data, whole.numel() * static_cast<std::int64_t>(sizeof(T)));
+  }
+  if (part.numel() == 0) return;
+  CopyAxes axes;
+  dst += place_part(args.attrs.as<ops::UnsliceAttrs>(), *part.shape, axes);
+  const T* src = part.as<T>();
+  if (axes.count() == 0) {
+    *dst += *src;
+    return;
+  }
+  const Axis inner = axes.remove(0);  // of the part it is row-major: src is 1
+  const auto add = [&](T* to, const T* from, std::int64_t count) {
+    if (inner.dst == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i * inner.dst] += from[i];
+    }
+  };
+  if (axes.count() == 0) {
+    parallel_for(inner.size, kSerialElements, [&](std::int64_t begin, std::int64_t end) {
+      add(dst + begin * inner.dst, src + begin, end - begin);
+    });
+    return;
+  }
+  for_each_position(axes, inner.size * static_cast<std::int64_t>(sizeof(T)),
+                    [&](const Odometer& at) { add(dst + at.dst(), src + at.src(), inner.size); });
 }
 
 template <std::size_t... i>
@@ -304,10 +347,15 @@ std::span<const ops::KernelRow> copy_kernels() {
   constexpr auto kDTypes = std::make_index_sequence<kDTypeCount>();
   static constexpr auto copies = rows_for("copy", copy_kernel, kDTypes);
   static constexpr auto unslices = rows_for("unslice", unslice_kernel, kDTypes);
+  static constexpr std::array<ops::KernelRow, 3> sums{
+      {{"add_slice", DType::float32, add_slice_kernel<float>},
+       {"add_slice", DType::float64, add_slice_kernel<double>},
+       {"add_slice", DType::complex64, add_slice_kernel<std::complex<float>>}}};
   static constexpr auto rows = [] {
-    std::array<ops::KernelRow, 2 * kDTypeCount> all{};
-    std::copy(copies.begin(), copies.end(), all.begin());
-    std::copy(unslices.begin(), unslices.end(), all.begin() + kDTypeCount);
+    std::array<ops::KernelRow, 2 * kDTypeCount + sums.size()> all{};
+    auto end = std::copy(copies.begin(), copies.end(), all.begin());
+    end = std::copy(unslices.begin(), unslices.end(), end);
+    std::copy(sums.begin(), sums.end(), end);
     return all;
   }();
   return rows;

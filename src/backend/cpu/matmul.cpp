@@ -235,7 +235,7 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
   const std::int64_t pieces = stack.items * c.rows * c.columns;
   parallel_each(c.slots, [&](std::int64_t slot) {
     T* panels = p.panels;
-    if (panels != nullptr) panels += slot * static_cast<std::int64_t>(kPanelBytes / sizeof(T));
+    if (panels != nullptr) panels += slot * static_cast<std::int64_t>(panel_bytes(p) / sizeof(T));
     for (std::int64_t i = slot * pieces / c.slots; i < (slot + 1) * pieces / c.slots; ++i) {
       multiply_piece(stack, c, i, panels, args.epilogue);
     }
@@ -251,7 +251,7 @@ std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
   const Stack<T> stack = stack_of<T>(args);
   const Product<T>& p = stack.product;
   if (args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) return 0;
-  return static_cast<std::size_t>(cut(stack, max_slots()).slots) * kPanelBytes;
+  return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
 }
 
 // Rows [begin, end) of one product. Integers wrap, which only unsigned ones may.

@@ -16,6 +16,7 @@
 // Few rows times a transposed B are the exception: there k runs along the vectors.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,17 +39,25 @@ struct Product {
   std::int64_t n;
   std::int64_t k;
   ReadB read_b;
-  T* panels;  // kPanelBytes of room if B is packed
+  T* panels;  // panel_bytes of room if B is packed
 };
 
 inline constexpr std::int64_t kBlockColumns = 256;
 template <class T>
 inline constexpr std::int64_t kBlockDepth = 2048 / static_cast<std::int64_t>(sizeof(T));
-inline constexpr std::size_t kPanelBytes = 2048 * kBlockColumns;
 
 // Column ranges given to different threads should start at multiples of this: two vectors.
 template <class T>
 inline constexpr std::int64_t kTileColumns = 128 / static_cast<std::int64_t>(sizeof(T));
+
+// Room for the largest block of B that is packed at once.
+template <class T>
+std::size_t panel_bytes(const Product<T>& product) {
+  const std::int64_t tiles = (product.n + kTileColumns<T> - 1) / kTileColumns<T>;
+  const std::int64_t columns = std::min(kBlockColumns, tiles * kTileColumns<T>);
+  const std::int64_t depth = std::min(kBlockDepth<T>, product.k);
+  return static_cast<std::size_t>(columns * depth) * sizeof(T);
+}
 
 template <class T>
 ReadB how_to_read_b(const Product<T>& product) {

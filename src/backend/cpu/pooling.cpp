@@ -409,20 +409,73 @@ std::int64_t image_work(const PoolGeometry& geometry) {
   return geometry.image_out() * geometry.window() + geometry.image_in();
 }
 
+// Adds `dy` to the largest element of a window, in each of `count` channels from `channel` on.
+// Zero is added to the others: that changes none, as no sum here is -0.
+template <class T>
+void add_to_largest(const Window<T>& window, const T* x, std::int64_t channel, std::int64_t count,
+                    const T* dy, T* dst) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using Number = hn::TFromD<decltype(di)>;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t c = 0; c < count; c += lanes) {
+    const bool whole = count - c >= lanes;
+    const auto left = static_cast<std::size_t>(std::min(lanes, count - c));
+    const auto load = [&](const T* from) HWY_ATTR {
+      return whole ? hn::LoadU(d, from) : load_first(d, from, left);
+    };
+    auto best = hn::Set(d, lowest<T>());
+    auto at = hn::Set(di, Number{-1});  // the window's elements are numbered
+    Number number = 0;
+    window.each([&](const T* row) HWY_ATTR {
+      const auto value = load(row + channel + c);
+      const auto larger = hn::Gt(value, best);
+      best = hn::IfThenElse(larger, value, best);
+      at = hn::IfThenElse(hn::RebindMask(di, larger), hn::Set(di, number++), at);
+    });
+    const auto given = load(dy + c);
+    number = 0;
+    window.each([&](const T* row) HWY_ATTR {
+      T* to = dst + (row - x) + channel + c;
+      const auto here = hn::RebindMask(d, hn::Eq(at, hn::Set(di, number++)));
+      const auto sum = hn::Add(load(to), hn::IfThenElseZero(here, given));
+      if (whole) {
+        hn::StoreU(sum, d, to);
+      } else {
+        store_first(d, sum, to, left);
+      }
+    });
+  }
+}
+
 template <class T>
 void max_pool_grad(const ops::KernelArgs& args) noexcept {
   const PoolGeometry geometry(*args.in[0].shape, args.attrs.as<ops::PoolAttrs>());
   if (args.out[0].numel() == 0) return;
   const T* dy = args.in[0].as<T>();
+  const T* x = args.in[1].as<T>();
   T* dst = args.out[0].as<T>();
+  const std::int64_t channels = geometry.channels;
+  const std::int64_t width = geometry.axes[2].out;
   const std::int64_t rows = geometry.axes[0].out * geometry.axes[1].out;
   each_piece(
-      geometry.batch, geometry.channels, image_work(geometry),
+      geometry.batch, channels, image_work(geometry),
       [&](std::int64_t image, std::int64_t first, std::int64_t tile) {
+        const T* from = x + image * geometry.image_in();
         T* to = dst + image * geometry.image_in();
-        clear_channels(to + first, geometry.image_in(), geometry.channels, tile);
+        clear_channels(to + first, geometry.image_in(), channels, tile);
+        if (channels > 1) {
+          each_row(geometry, image * rows, (image + 1) * rows,
+                   [&](std::int64_t, Taps planes, Taps lines, std::int64_t row) {
+                     for (std::int64_t o = 0; o < width; ++o) {
+                       add_to_largest(window_at(geometry, from, planes, lines, o), from, first,
+                                      tile, dy + (row * width + o) * channels + first, to);
+                     }
+                   });
+          return;
+        }
         each_largest(
-            geometry, args.in[1].as<T>(), image * rows, (image + 1) * rows, first, first + tile,
+            geometry, x, image * rows, (image + 1) * rows, first, first + tile,
             [&](std::int64_t, std::int64_t output, std::int64_t count, const Largest<T>& largest) {
               for (std::int64_t c = 0; c < count; ++c) {
                 const std::int64_t place = largest.place(c);

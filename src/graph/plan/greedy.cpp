@@ -8,6 +8,10 @@ namespace {
 
 std::int64_t length(const Buffer& buffer) { return buffer.upper - buffer.lower; }
 std::int64_t area(const Buffer& buffer) { return length(buffer) * buffer.size; }
+// Between area and length.
+double weight(const Buffer& buffer) {
+  return static_cast<double>(area(buffer)) * static_cast<double>(length(buffer));
+}
 
 bool overlap(const Buffer& a, const Buffer& b) { return a.lower < b.upper && b.lower < a.upper; }
 
@@ -62,8 +66,10 @@ std::vector<std::int64_t> place_greedily(std::span<const Buffer> buffers, std::i
     return lowest <= enough;
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;
+  using Weighed = std::pair<double, std::int64_t>;
   if (consider(ordered_by(buffers, [](const Buffer& b) { return Pair{-b.size, b.lower}; })) ||
       consider(ordered_by(buffers, [](const Buffer& b) { return Pair{-area(b), b.lower}; })) ||
+      consider(ordered_by(buffers, [](const Buffer& b) { return Weighed{-weight(b), b.lower}; })) ||
       consider(ordered_by(buffers, [](const Buffer& b) { return Pair{-length(b), -b.size}; })) ||
       consider(ordered_by(buffers, [](const Buffer& b) { return Pair{b.lower, -b.size}; })) ||
       consider(ordered_by(buffers, [](const Buffer& b) { return Pair{-b.upper, -b.size}; }))) {

@@ -23,7 +23,7 @@ struct Options {
   std::int64_t alignment = 1;  // of every offset
   // Stop at the first plan that is no higher. By default: look for the lowest there is.
   std::int64_t capacity = 0;
-  std::chrono::milliseconds budget{5};  // for the exact search; the greedy plans come first
+  std::chrono::milliseconds budget{4};  // for greedy plans, which come first, and the search
 };
 
 struct Plan {

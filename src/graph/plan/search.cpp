@@ -102,7 +102,7 @@ class Search {
 
   bool solve(std::span<const int> ids, int reach, Last last, std::size_t depth) {
     --nodes_left_;
-    if (nodes_left_ < 0 || ((nodes_left_ & 1023) == 0 && is_late())) {
+    if (nodes_left_ < 0 || is_late()) {
       stopped_ = true;
       return false;
     }
@@ -161,6 +161,7 @@ class Search {
       for (int s = item.first; s < item.last; ++s) {
         first_place_[index(s)] = std::min(first_place_[index(s)], place);
       }
+      work_ += item.last - item.first;
     }
     if (lowest_top <= last.offset) return false;
     for (int s = begin; s < reach; ++s) {
@@ -182,7 +183,14 @@ class Search {
     return false;
   }
 
-  bool is_late() { return past_deadline_ = Clock::now() > deadline_; }
+  // Looks at the clock after so much work, not after so many nodes: those of a large problem take
+  // a thousand times as long as a small one's.
+  bool is_late() {
+    constexpr std::int64_t kWorkUnseen = 1 << 16;
+    if (work_ < kWorkUnseen) return false;
+    work_ = 0;
+    return past_deadline_ = Clock::now() > deadline_;
+  }
 
   std::int64_t capacity_;
   std::vector<Item> items_;
@@ -193,6 +201,7 @@ class Search {
   std::vector<std::int64_t> first_place_;  // per section: the lowest place of what is to come
   std::vector<Level> levels_;
   std::int64_t nodes_left_ = 0;
+  std::int64_t work_ = 0;  // since the clock was looked at: sections of items
   Clock::time_point deadline_;
   bool stopped_ = false;
   bool past_deadline_ = false;
