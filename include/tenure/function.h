@@ -9,8 +9,11 @@
 // Arguments and results are tensors, or whatever tidy accepts. Numbers, enums and strings among the
 // arguments are part of the signature: each value has its own trace. While tracing, tensors are
 // symbolic: they have a shape and a dtype, and no values.
+//
+//   step.input({tenure::dyn, 32});   // one trace for batches of any size
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,6 +39,37 @@ struct FunctionOptions {
                                // TENURE_CHECK_ESCAPES=1)
 };
 
+class Dim;
+
+// A free dimension, see Function::input.
+struct Dyn {
+  Dim operator()(std::string_view name) const;  // dyn("rows"): another than dyn, or dyn("columns")
+};
+inline constexpr Dyn dyn;
+
+// A dimension of a function's argument: a size, or free.
+class Dim {
+ public:
+  template <std::integral I>
+  Dim(I size) : size_(static_cast<std::int64_t>(size)) {}
+  Dim(Dyn) : free_(true) {}
+  bool is_free() const { return free_; }
+  std::int64_t size() const { return size_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend struct Dyn;
+  std::int64_t size_ = 0;
+  bool free_ = false;
+  std::string name_;
+};
+
+inline Dim Dyn::operator()(std::string_view name) const {
+  Dim dim(*this);
+  dim.name_ = name;
+  return dim;
+}
+
 // A trace in a function's cache.
 struct TraceInfo {
   std::string signature;        // float32 [32, 4], 7
@@ -45,6 +79,7 @@ struct TraceInfo {
   std::size_t bound_bytes = 0;  // the most of them alive at once: no plan needs less
   std::size_t held_bytes = 0;   // constants
   std::uint64_t hits = 0;
+  bool shared = false;  // made of a trace that serves other sizes too
 };
 
 // An eager tensor that a function uses and holds on to.
@@ -103,6 +138,8 @@ class TENURE_API FunctionCore {
                              std::vector<Tensor>& out, const Tracing& trace,
                              std::source_location site) const;
 
+  void input(int argument, std::vector<Dim> dims);  // -1: the next
+
   std::string name() const;
   std::vector<TraceInfo> traces() const;
   std::vector<CaptureInfo> captures() const;
@@ -158,6 +195,17 @@ class Function<R(A...)> {
       detail::walk(result, [&](Tensor& tensor) { tensor = std::move(out[next++]); });
       return result;
     }
+  }
+
+  // Says what a tensor argument is like, in order or by position (tensors in containers count one
+  // by one). A trace serves every size of a free dimension; dimensions of one name are of one size,
+  // and so are all plain dyn. Reading such a size in the function is an InaccessibleTensorError, a
+  // function that does other things at other sizes an UnsupportedError. To be said before the first
+  // call.
+  Function& input(std::vector<Dim> dims) { return input(-1, std::move(dims)); }
+  Function& input(int argument, std::vector<Dim> dims) {
+    core_.input(argument, std::move(dims));
+    return *this;
   }
 
   std::string name() const { return core_.name(); }

@@ -7,8 +7,9 @@
 
 #include "core/raise.h"
 #include "core/warn.h"
+#include "graph/free_dims.h"
 #include "graph/program.h"
-#include "graph/trace.h"
+#include "memory/context.h"
 #include "memory/text.h"
 
 namespace tenure::detail {
@@ -19,6 +20,7 @@ struct TraceEntry {
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> result_shape;
   std::uint64_t hits = 0;
+  bool shared = false;
 };
 
 struct FunctionState {
@@ -26,6 +28,7 @@ struct FunctionState {
   FunctionOptions options;
   std::mutex mutex;
   std::list<TraceEntry> entries;  // the most recently used first
+  graph::FreeDims free_dims;
   bool warned = false;
 };
 
@@ -53,20 +56,25 @@ std::string difference(const TraceEntry& a, const TraceEntry& b) {
   return fmt::format("({}) and ({})", a.signature, b.signature);
 }
 
-TraceEntry make_entry(const FunctionState& state, const Key& key, const std::vector<Tensor>& in,
+// What of a signature is no tensor.
+std::span<const std::int64_t> plain_part(const Key& key, const std::vector<Tensor>& in) {
+  std::size_t words = 0;
+  for (const Tensor& x : in) words += 1 + static_cast<std::size_t>(x.rank());
+  return std::span(key.words()).subspan(words);
+}
+
+TraceEntry make_entry(FunctionState& state, const Key& key, const std::vector<Tensor>& in,
                       const FunctionCore::Tracing& trace, std::source_location site) {
-  TraceEntry entry{key.words(), signature_of(in), nullptr, nullptr, 0};
-  graph::Graph traced;
-  {
-    graph::Trace tracing(state.label);
-    std::vector<Tensor> symbols;
-    symbols.reserve(in.size());
-    for (const Tensor& x : in) symbols.push_back(tracing.add_input(x, site));
-    std::vector<Tensor> results = trace(std::move(symbols), entry.result_shape);
-    traced = tracing.finish(results, escapes_checked(state.options), site);
-  }
+  TraceEntry entry{key.words(), signature_of(in), nullptr, nullptr, 0, false};
+  const graph::NewCall call{
+      state.label, in, plain_part(key, in), trace, escapes_checked(state.options), site};
+  std::optional<graph::TracedGraph> traced;
+  if (state.free_dims.any_declared()) traced = state.free_dims.graph_for(call, state.options.most_traces);
+  entry.shared = traced.has_value();
+  if (!traced) traced = graph::trace_call(call);
+  entry.result_shape = std::move(traced->result_shape);
   entry.program =
-      std::make_shared<graph::Program>(std::make_shared<graph::Graph>(std::move(traced)));
+      std::make_shared<graph::Program>(std::make_shared<graph::Graph>(std::move(traced->graph)));
   return entry;
 }
 
@@ -114,12 +122,13 @@ std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tenso
     const std::lock_guard lock(state_->mutex);
     state_->entries.push_front(std::move(entry));
     if (state_->entries.size() > state_->options.most_traces) {
-      if (!std::exchange(state_->warned, true)) {
-        warn(
-            fmt::format("{} was traced for more than {} signatures, of which the oldest are "
-                        "dropped: {} are two of them. Give it arguments of fewer shapes.",
-                        label_text(*state_->label.get()), state_->options.most_traces,
-                        difference(state_->entries.front(), *std::next(state_->entries.begin()))));
+      if (!state_->entries.front().shared && !std::exchange(state_->warned, true)) {
+        warn(fmt::format(
+            "{} was traced for more than {} signatures, of which the oldest are "
+            "dropped: {} are two of them. Give it arguments of fewer shapes, or declare what "
+            "differs free: input({{dyn, 32}}).",
+            label_text(*state_->label.get()), state_->options.most_traces,
+            difference(state_->entries.front(), *std::next(state_->entries.begin()))));
       }
       state_->entries.pop_back();
     }
@@ -133,6 +142,15 @@ std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tenso
   return shape;
 }
 
+void FunctionCore::input(int argument, std::vector<Dim> dims) {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->entries.empty()) {
+    raise<ValueError>("input: {} was called before: declare its arguments first",
+                      label_text(*state_->label.get()));
+  }
+  state_->free_dims.declare(*state_->label.get(), argument, std::move(dims));
+}
+
 std::string FunctionCore::name() const { return state_->label->text; }
 
 std::vector<TraceInfo> FunctionCore::traces() const {
@@ -142,7 +160,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
     const graph::Program& program = *entry.program;
     infos.push_back({entry.signature, program.written().nodes.size(), program.steps(),
                      program.arena_bytes(), program.bound_bytes(), program.constant_bytes(),
-                     entry.hits});
+                     entry.hits, entry.shared});
   }
   return infos;
 }
@@ -150,14 +168,18 @@ std::vector<TraceInfo> FunctionCore::traces() const {
 std::vector<CaptureInfo> FunctionCore::captures() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<CaptureInfo> infos;
-  for (const TraceEntry& entry : state_->entries) {
-    for (const graph::Capture& capture : entry.program->written().captures) {
+  const auto add = [&infos](const graph::Graph& graph) {
+    for (const graph::Capture& capture : graph.captures) {
       const Header& saved = capture.header();
       const LabelRef name = name_of(saved);
       infos.push_back({name ? name->text : "", saved.layout.shape, saved.layout.dtype,
                        saved.layout.nbytes(), saved.birth.site});
     }
+  };
+  for (const TraceEntry& entry : state_->entries) {
+    if (!entry.shared) add(entry.program->written());
   }
+  state_->free_dims.each_template(add);
   return infos;
 }
 

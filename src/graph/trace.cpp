@@ -40,8 +40,11 @@ Tensor Trace::symbol(Layout layout, const char* op, std::source_location site,
 
 Tensor Trace::add_input(const Tensor& x, std::source_location site) {
   const Header& header = detail::checked(x, "call");
-  Tensor input =
-      symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "argument", site);
+  return add_input(header.layout.shape, header.layout.dtype, site);
+}
+
+Tensor Trace::add_input(const Shape& shape, DType dtype, std::source_location site) {
+  Tensor input = symbol(contiguous_layout(shape, dtype), "argument", site);
   graph_.inputs.push_back(Access::header(input)->value);
   return input;
 }

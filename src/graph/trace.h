@@ -23,6 +23,8 @@ class Trace final : public ops::Tracer {
 
   // An argument of the function: a symbolic tensor like `x`.
   Tensor add_input(const Tensor& x, std::source_location site);
+  Tensor add_input(const Shape& shape, DType dtype, std::source_location site);
+  std::uint64_t id() const { return id_; }
   // The graph of what was traced, with these results. Symbolic tensors that somebody still holds
   // are reported when `check_escapes`.
   Graph finish(std::span<Tensor> results, bool check_escapes, std::source_location site);
