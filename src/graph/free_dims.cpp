@@ -119,10 +119,8 @@ class FreeDims::Probing {
     Grid grid = grid_;
     const std::vector<std::int64_t> first = grid.sizes_at(0);
     const std::vector<std::int64_t> second = grid.sizes_at(grid.points() - 1);
-    std::vector<std::int64_t> further;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      further.push_back(grid.first[i] + kFurther * grid.step[i]);
-    }
+    std::vector<std::int64_t> further = grid.first;
+    for (std::size_t i = 0; i < further.size(); ++i) further[i] += kFurther * grid.step[i];
     const Probe& one = probe(first);
     const Probe& other = probe(second);
     made.result_shape = result_shape_;
@@ -369,6 +367,8 @@ std::shared_ptr<const FreeDims::Template> FreeDims::template_for(const NewCall& 
 
 std::optional<TracedGraph> FreeDims::graph_for(const NewCall& call, std::size_t most_templates) {
   const std::vector<std::int64_t> sizes = sizes_of(call);
+  // At least one for each way to be of size 0, 1 or any.
+  most_templates = std::max<std::size_t>(most_templates, 27);
   if (sizes.empty()) return {};
   std::vector<bool> fixed(sizes.size(), false);
   // First with nothing fixed, so that what cannot be traced is refused whatever size comes first.

@@ -69,7 +69,8 @@ TraceEntry make_entry(FunctionState& state, const Key& key, const std::vector<Te
   const graph::NewCall call{
       state.label, in, plain_part(key, in), trace, escapes_checked(state.options), site};
   std::optional<graph::TracedGraph> traced;
-  if (state.free_dims.any_declared()) traced = state.free_dims.graph_for(call, state.options.most_traces);
+  if (state.free_dims.any_declared())
+    traced = state.free_dims.graph_for(call, state.options.most_traces);
   entry.shared = traced.has_value();
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);

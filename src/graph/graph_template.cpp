@@ -404,12 +404,14 @@ bool GraphTemplate::infer(Graph& graph) const {
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
       Value& value = graph.values[node.out[i]];
-      const auto negative = [](std::int64_t dim) { return dim < 0; };
-      if (out[i].dtype != value.dtype || out[i].shape.rank() != value.shape.rank() ||
-          std::ranges::any_of(out[i].shape, negative)) {
-        return false;
+      const Shape& shape = out[i].shape;
+      if (out[i].dtype != value.dtype || shape.rank() != value.shape.rank()) return false;
+      for (int axis = 0; axis < shape.rank(); ++axis) {
+        // Nothing is left where free sizes are 2 and more: a window or an offset does not fit.
+        const bool vanishes = shape[axis] == 0 && value.shape[axis] != 0;
+        if (shape[axis] < 0 || vanishes) return false;
       }
-      value.shape = out[i].shape;
+      value.shape = shape;
     }
     if (node.op->view != nullptr && node.op->view(layouts[0], node.attrs.ref(), out[0]) &&
         !within(out[0], layouts[0].shape.numel())) {
@@ -426,13 +428,22 @@ bool GraphTemplate::agrees(const Graph& graph, std::span<const std::int64_t> siz
   });
 }
 
+bool GraphTemplate::chooses_the_same(const Graph& graph) const {
+  return std::ranges::all_of(graph.choices, [&](const Choice& choice) {
+    std::vector<Shape> shapes;
+    for (const ValueId value : choice.by) shapes.push_back(graph.values[value].shape);
+    return choice.same(shapes);
+  });
+}
+
 std::optional<Graph> GraphTemplate::at(std::span<const std::int64_t> sizes,
                                        std::span<const Shape> inputs) const {
   Graph graph = base_;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph.values[graph.inputs[i]].shape = inputs[i];
   }
-  if (!set_numbers(graph, sizes) || !infer(graph) || !agrees(graph, sizes)) return {};
+  if (!set_numbers(graph, sizes) || !infer(graph)) return {};
+  if (!agrees(graph, sizes) || !chooses_the_same(graph)) return {};
   return graph;
 }
 

@@ -9,9 +9,9 @@
 //
 // A polynomial may hold at all sizes that were tried and not at others: 10 is what a slice of at
 // most ten rows has, but not of three. So every operation checks its inputs again at the size
-// asked for, views are held against the bytes they look at, and shapes against polynomials of their
-// own; whatever does not agree, or is no whole number, gives no graph, and the size is traced by
-// itself.
+// asked for, choices that were made by shapes are made again, views are held against the bytes they
+// look at, and shapes against polynomials of their own; whatever does not agree, or is no whole
+// number, gives no graph, and the size is traced by itself.
 #pragma once
 
 #include <cstddef>
@@ -93,6 +93,7 @@ class GraphTemplate {
   bool set_numbers(Graph& graph, std::span<const std::int64_t> sizes) const;
   bool infer(Graph& graph) const;
   bool agrees(const Graph& graph, std::span<const std::int64_t> sizes) const;
+  bool chooses_the_same(const Graph& graph) const;
 
   Grid grid_;
   Graph base_;               // at the grid's first point
