@@ -56,7 +56,11 @@ struct VariableUse {
 
 // Something that was decided by the shapes of values.
 struct Choice {
-  std::vector<ValueId> by;
+  struct By {
+    std::optional<ValueId> value;
+    Shape shape;  // when traced; of what is not a value, always
+  };
+  std::vector<By> by;
   ops::SameChoice same;
 };
 

@@ -431,8 +431,14 @@ bool GraphTemplate::agrees(const Graph& graph, std::span<const std::int64_t> siz
 bool GraphTemplate::chooses_the_same(const Graph& graph) const {
   return std::ranges::all_of(graph.choices, [&](const Choice& choice) {
     std::vector<Shape> shapes;
-    for (const ValueId value : choice.by) shapes.push_back(graph.values[value].shape);
-    return choice.same(shapes);
+    for (const Choice::By& by : choice.by) {
+      shapes.push_back(by.value ? graph.values[*by.value].shape : by.shape);
+    }
+    try {
+      return choice.same(shapes);
+    } catch (const Error&) {
+      return false;
+    }
   });
 }
 

@@ -92,7 +92,10 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
 void Trace::chosen_by(std::span<const Tensor> in, ops::SameChoice same) {
   Choice choice{{}, std::move(same)};
   for (const Tensor& x : in) {
-    choice.by.push_back(Access::header(stand_in(x, "choice", -1, {}))->value);
+    const Header& header = detail::checked(x, "trace");
+    Choice::By by{{}, header.layout.shape};
+    if (header.trace == id_) by.value = header.value;
+    choice.by.push_back(std::move(by));
   }
   graph_.choices.push_back(std::move(choice));
 }

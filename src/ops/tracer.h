@@ -15,7 +15,7 @@ struct VariableState;
 
 namespace tenure::ops {
 
-// Whether something would be done as it was if the inputs had these shapes.
+// Whether something would be done as it was if the inputs had these shapes; an error also says no.
 using SameChoice = std::function<bool(std::span<const Shape> shapes)>;
 
 class Tracer {

@@ -90,7 +90,10 @@ struct FreeOp : OpTest {
       }
     });
     if (!served && !refusal.empty()) GTEST_SKIP() << refusal;
+    EXPECT_TRUE(shared_ > 0 || !served) << "every size had a trace of its own";
   }
+
+  int shared_ = 0;  // sizes that one trace served
 
   // Why a function is refused, if it is; else it is called at many sizes.
   std::string refused(const Callable& run, const Shapes& shapes, DType dtype, Free free) {
@@ -99,12 +102,13 @@ struct FreeOp : OpTest {
     free.declare(f, shapes);
     const std::string why = compare(run, f, draw_inputs(row, shapes, dtype, random).tensors);
     if (!why.empty()) return why;
-    for (const std::int64_t n : {2, 3, 4, 5, 6, 8, 11, 1, 0}) {
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 8, 11, 101, 1, 0}) {
       SCOPED_TRACE(n);
       const Shapes others = free.resized(shapes, n);
       EXPECT_EQ(compare(run, f, draw_inputs(row, others, dtype, random).tensors), "");
       if (HasFailure()) break;
     }
+    for (const TraceInfo& trace : f.traces()) shared_ += trace.shared ? 1 : 0;
     return {};
   }
 };
@@ -135,7 +139,7 @@ TEST_P(FreeOp, one_trace_gives_the_bits_of_every_sizes_gradient) {
 // Ops that only gradients call trust their attributes, which a row of theirs fixes.
 bool is_checked(const Case& row) {
   const std::string_view op = row.ops.front();
-  for (const char* part : {"_grad", "_pick", "unslice", "undiagonal", "recurrence"}) {
+  for (const char* part : {"_grad", "_pick", "_backprop", "unslice", "undiagonal", "recurrence"}) {
     if (op.find(part) != op.npos) return false;
   }
   return !row.inputs.empty();
