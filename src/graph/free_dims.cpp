@@ -129,10 +129,10 @@ class FreeDims::Probing {
                             difference ? difference->values : one.graph.values.size());
     const Probe& last = probe(further);
     known_.clear();
-    check(difference);
-    check(first_difference(one.graph, last.graph));
     made.opaque = is_opaque(one.graph);
     if (made.opaque) return made;
+    check(difference);
+    check(first_difference(one.graph, last.graph));
     for (; grid.degree <= kHighestDegree; ++grid.degree) {
       std::vector<const Probe*> points;
       for (std::size_t point = 0; point < grid.points(); ++point) {
@@ -191,26 +191,27 @@ class FreeDims::Probing {
       if (probes_.empty()) result_shape_ = std::move(traced.result_shape);
       return probes_.emplace_back(Probe{sizes, std::move(traced.graph)});
     } catch (const ShapeError& error) {
-      throw ShapeError(explained(error, sizes));
+      throw ShapeError(explained(error));
     } catch (const ValueError& error) {
-      throw ValueError(explained(error, sizes));
+      throw ValueError(explained(error));
     } catch (const UnsupportedError& error) {
-      throw UnsupportedError(explained(error, sizes));
+      throw UnsupportedError(explained(error));
     }
   }
 
-  std::string explained(const Error& error, std::span<const std::int64_t> sizes) const {
+  std::string explained(const Error& error) const {
     return fmt::format(
         "{}\n\n  while {} was traced for any size of {}. If other arguments have that dimension "
         "too, declare it there as well. {}",
-        without_stand_ins(error.what(), sizes), label_text(*call_.function.get()), names_text(),
-        kAdvice);
+        without_stand_ins(error.what()), label_text(*call_.function.get()), names_text(), kAdvice);
   }
 
-  std::string without_stand_ins(std::string text, std::span<const std::int64_t> sizes) const {
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
+  std::string without_stand_ins(std::string text) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
       const std::string& name = owner_.names_[names_[i]];
-      text = with_word(text, sizes[i], name.empty() ? "?" : name);
+      for (int step = 0; step <= kFurther; ++step) {
+        text = with_word(text, grid_.first[i] + step * grid_.step[i], name.empty() ? "?" : name);
+      }
     }
     return text;
   }
@@ -232,7 +233,8 @@ class FreeDims::Probing {
     raise<UnsupportedError>(
         "{}: what it does depends on the size of {}, which is free: {} at one size, {} at "
         "another.\n\n  {}",
-        label_text(*call_.function.get()), names_text(), difference.one, difference.other, kAdvice);
+        label_text(*call_.function.get()), names_text(), without_stand_ins(difference.one),
+        without_stand_ins(difference.other), kAdvice);
   }
 
   const FreeDims& owner_;

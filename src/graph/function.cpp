@@ -121,7 +121,8 @@ std::shared_ptr<void> FunctionCore::call(const Key& key, const std::vector<Tenso
     program = entry.program;
     shape = entry.result_shape;
     const std::lock_guard lock(state_->mutex);
-    state_->entries.push_front(std::move(entry));
+    // Not at sizes that stand for others, while another function is traced.
+    if (current.free == nullptr) state_->entries.push_front(std::move(entry));
     if (state_->entries.size() > state_->options.most_traces) {
       if (!state_->entries.front().shared && !std::exchange(state_->warned, true)) {
         warn(fmt::format(

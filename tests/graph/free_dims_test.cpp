@@ -283,6 +283,40 @@ TEST(FreeDims, a_tape_around_and_functions_inside) {
     tape.watch(x);
     expect_same(tape.gradient(sum(outer(x)), x), x * 2.f);
   }
+  EXPECT_TRUE(inner.traces().empty()) << "sizes that stand for others are not kept";
+}
+
+TEST(FreeDims, functions_inside_have_free_dimensions_too) {
+  Function inner = function("inner", [](Tensor x, Tensor y) { return matmul(x, y) + mean(x); });
+  inner.input({dyn("a"), dyn("b")}).input({dyn("b"), 3});
+  Function outer = function("outer", [&](Tensor x, Tensor y) {
+    return sum(inner(concat({x, x}, 0), y), {0}) * inner(y, ones({3, 3}))[1];
+  });
+  outer.input({dyn, 4}).input({4, 3});
+  for (const int n : {2, 5, 1, 3}) {
+    const Tensor x = random::normal({n, 4}), y = random::normal({4, 3});
+    const Tensor twice = concat({x, x}, 0);
+    expect_same(outer(x, y),
+                sum(matmul(twice, y) + mean(twice), {0}) * (matmul(y, ones({3, 3})) + mean(y))[1]);
+  }
+}
+
+TEST(FreeDims, calls_retain_nothing_but_their_results) {
+  const Tensor w = random::normal({4, 4});
+  Function f = function("step", [&](Tensor x) { return sum(tanh(matmul(x, w)), {0}); });
+  f.input({dyn, 4});
+  const Tensor x = random::normal({8, 4}), y = random::normal({9, 4}), z = random::normal({1, 4});
+  const auto call_all = [&] {
+    f(x);
+    f(y);
+    f(z);
+  };
+  call_all();
+  const MemoryInfo before = memory();
+  for (int i = 0; i < 20; ++i) call_all();
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(memory().storages, before.storages);
+  EXPECT_EQ(memory().live_bytes, before.live_bytes);
 }
 
 TEST(FreeDims, other_arguments_and_plain_values_have_templates_of_their_own) {
