@@ -431,6 +431,7 @@ bool GraphTemplate::agrees(const Graph& graph, std::span<const std::int64_t> siz
 bool GraphTemplate::chooses_the_same(const Graph& graph) const {
   return std::ranges::all_of(graph.choices, [&](const Choice& choice) {
     std::vector<Shape> shapes;
+    shapes.reserve(choice.by.size());
     for (const Choice::By& by : choice.by) {
       shapes.push_back(by.value ? graph.values[*by.value].shape : by.shape);
     }
