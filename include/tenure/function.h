@@ -3,14 +3,16 @@
 //   tenure::Function step = tenure::function("step", [&](tenure::Tensor a) {
 //     return tenure::tanh(tenure::matmul(a, w));
 //   });
-//   tenure::Tensor y = step(a);   // traced on the first call with a's shape and dtype, then
-//   replayed y = step(tenure::donate(y));  // y's bytes are given away: the result may take them
+//   tenure::Tensor y = step(a);   // the first call with a's shape and dtype traces
+//   y = step(tenure::donate(y));  // y's bytes are given away: the result may take them
 //
 // Arguments and results are tensors, or whatever tidy accepts. Other arguments (numbers, enums,
 // strings, containers of them, anything with std::hash and ==) are part of the signature: each
 // value has its own trace. While tracing, tensors are symbolic: they have a shape and a dtype, and
 // no values. A struct's walk_tensors should visit its plain members too: only what it visits is
 // part of the signature.
+//
+//   step.input({tenure::dyn, 32});   // one trace for batches of any size
 #pragma once
 
 #include <array>
@@ -45,6 +47,37 @@ struct FunctionOptions {
   bool checkpoint = false;     // see checkpoint()
 };
 
+class Dim;
+
+// A free dimension, see Function::input.
+struct Dyn {
+  Dim operator()(std::string_view name) const;  // dyn("rows"): another than dyn, or dyn("columns")
+};
+inline constexpr Dyn dyn;
+
+// A dimension of a function's argument: a size, or free.
+class Dim {
+ public:
+  template <std::integral I>
+  Dim(I size) : size_(static_cast<std::int64_t>(size)) {}
+  Dim(Dyn) : free_(true) {}
+  bool is_free() const { return free_; }
+  std::int64_t size() const { return size_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend struct Dyn;
+  std::int64_t size_ = 0;
+  bool free_ = false;
+  std::string name_;
+};
+
+inline Dim Dyn::operator()(std::string_view name) const {
+  Dim dim(*this);
+  dim.name_ = name;
+  return dim;
+}
+
 // A trace in a function's cache.
 struct TraceInfo {
   std::string signature;        // float32 [32, 4], 7
@@ -55,7 +88,8 @@ struct TraceInfo {
   std::size_t held_bytes = 0;   // constants and captures
   std::size_t stack_bytes = 0;  // the most that a call kept of a while_loop's states for a gradient
   std::uint64_t hits = 0;
-  double plan_us = 0;  // microseconds that it took to place the bytes of the arena
+  double plan_us = 0;   // microseconds that it took to place the bytes of the arena
+  bool shared = false;  // made of a trace that serves other sizes too
 };
 
 struct DumpOptions {
@@ -126,7 +160,10 @@ struct PlainArgument {
 // What tells one trace of a function from another: shapes and dtypes, and plain values.
 class Key {
  public:
-  void add(std::int64_t word) { words_.push_back(word); }
+  void add(std::int64_t word) {
+    words_.push_back(word);
+    form_.push_back(word);
+  }
   TENURE_API void add(const Tensor& tensor);
   TENURE_API void add(std::string_view text);
   template <class T>
@@ -141,10 +178,12 @@ class Key {
                       }});
   }
   std::span<const std::int64_t> words() const { return words_.span(); }
+  std::span<const std::int64_t> form() const { return form_.span(); }  // all but tensors' sizes
   std::span<const PlainArgument> plain() const { return plain_.span(); }
 
  private:
   InlineList<std::int64_t, 40> words_;
+  InlineList<std::int64_t, 24> form_;
   InlineList<PlainArgument, 2> plain_;
 };
 
@@ -242,6 +281,8 @@ class TENURE_API FunctionCore {
                              std::span<const std::size_t> donated, TensorList& out,
                              const Tracing& tracing, std::source_location site) const;
 
+  void input(int argument, std::vector<Dim> dims);  // -1: the next
+
   std::string name() const;
   std::vector<TraceInfo> traces() const;
   std::vector<CaptureInfo> captures() const;
@@ -290,6 +331,17 @@ class Function<R(A...)> {
     };
     Arguments arguments(given(std::forward<G>(args))...);
     return call(std::move(arguments), donated, site);
+  }
+
+  // Says what a tensor argument is like, in order or by position (tensors in containers count one
+  // by one). A trace serves every size of a free dimension; dimensions of one name are of one size,
+  // and so are all plain dyn. Reading such a size in the function is an InaccessibleTensorError, a
+  // function that does other things at other sizes an UnsupportedError. To be said before the first
+  // call.
+  Function& input(std::vector<Dim> dims) { return input(-1, std::move(dims)); }
+  Function& input(int argument, std::vector<Dim> dims) {
+    core_.input(argument, std::move(dims));
+    return *this;
   }
 
   std::string name() const { return core_.name(); }

@@ -96,14 +96,15 @@ class TENURE_API Tensor {
     if (header_ != nullptr) detail::release_handle(header_);
   }
 
-  // What stays readable after dispose().
+  // What stays readable after dispose(). Sizes that are free (see function.h) cannot be read.
   bool defined() const { return header_ != nullptr; }  // false for an empty handle
   std::uint64_t id() const;
-  const Shape& shape() const;
-  std::int64_t dim(int axis) const;  // negative axes count from the end
+  const Shape& shape(std::source_location site = std::source_location::current()) const;
+  // Negative axes count from the end.
+  std::int64_t dim(int axis, std::source_location site = std::source_location::current()) const;
   int rank() const;
-  std::int64_t numel() const;
-  std::size_t nbytes() const;
+  std::int64_t numel(std::source_location site = std::source_location::current()) const;
+  std::size_t nbytes(std::source_location site = std::source_location::current()) const;
   DType dtype() const;
   Device device() const;
   std::string name() const;

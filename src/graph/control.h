@@ -28,6 +28,7 @@ namespace tenure::graph {
 using Bodies = std::vector<std::shared_ptr<const Graph>>;
 
 struct ControlAttrs {
+  static constexpr bool kOpaque = true;
   Bodies bodies;
   std::size_t state = 0;       // loop, scan: so many of the first inputs, and of the outputs
   std::size_t sequences = 0;   // scan: so many inputs after those; the rest is the same throughout

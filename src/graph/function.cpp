@@ -11,8 +11,9 @@
 #include "core/warn.h"
 #include "graph/checkpoint.h"
 #include "graph/donation.h"
+#include "graph/free_dims.h"
 #include "graph/program.h"
-#include "graph/trace.h"
+#include "memory/context.h"
 #include "memory/text.h"
 
 namespace tenure::detail {
@@ -27,6 +28,7 @@ struct Entry {
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> result_shape;
   std::uint64_t hits = 0;
+  bool shared = false;
 
   bool matches(const Key& key) const {
     return std::ranges::equal(words, key.words()) &&
@@ -51,6 +53,7 @@ struct FunctionState {
   FunctionOptions options;
   std::mutex mutex;
   std::list<Entry> entries;  // the most recently used first
+  graph::FreeDims free_dims;
   bool warned = false;
   // Signatures that are being traced, and by whom: a function may call itself only with another.
   std::vector<std::pair<std::thread::id, std::vector<std::int64_t>>> in_progress;
@@ -139,22 +142,20 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
     entry.plain.push_back(plain);
   }
   for (const Tensor& x : in) entry.arguments.push_back({x.shape(), x.dtype()});
-  graph::Graph traced;
-  {
-    graph::Trace trace(state.label, escapes_checked(state.options));
-    std::vector<Tensor> symbols;
-    symbols.reserve(in.size());
-    for (const graph::Value& value : entry.arguments) {
-      symbols.push_back(trace.add_input(value.shape, value.dtype, site));
-    }
-    std::vector<Tensor> results =
-        tracing.trace(tracing.object, std::move(symbols), entry.result_shape);
-    traced = trace.finish(results, site);
+  const graph::NewCall call{state.label, in, key.form(), tracing, escapes_checked(state.options),
+                            site};
+  std::optional<graph::TracedGraph> traced;
+  // Templates are found by words: where equality must decide, each size is traced.
+  if (state.free_dims.any_declared() && key.plain().empty()) {
+    traced = state.free_dims.graph_for(call, state.options.most_traces);
   }
+  entry.shared = traced.has_value();
+  if (!traced) traced = graph::trace_call(call);
+  entry.result_shape = std::move(traced->result_shape);
   graph::ProgramOptions options;
-  options.donated = graph::check_donations(traced, donated);
+  options.donated = graph::check_donations(traced->graph, donated);
   entry.program = std::make_shared<graph::Program>(
-      std::make_shared<graph::Graph>(std::move(traced)), std::move(options));
+      std::make_shared<graph::Graph>(std::move(traced->graph)), std::move(options));
   return entry;
 }
 
@@ -167,7 +168,7 @@ void enforce_bounds(FunctionState& state) {
     return state.entries.size() > options.most_traces || bytes > options.most_bytes;
   };
   if (!too_much() || state.entries.size() < 2) return;
-  if (!std::exchange(state.warned, true)) {
+  if (!state.entries.front().shared && !std::exchange(state.warned, true)) {
     const bool traces = state.entries.size() > options.most_traces;
     warn(fmt::format(
         "{} has {}, of which the least recently used are dropped: {}",
@@ -188,7 +189,7 @@ void Key::add(const Tensor& tensor) {
   const Header& header = checked(tensor, "call");
   add(static_cast<std::int64_t>(header.device.type) << 16 |
       static_cast<std::int64_t>(header.layout.dtype) << 8 | header.layout.shape.rank());
-  for (const std::int64_t dim : header.layout.shape) add(dim);
+  for (const std::int64_t dim : header.layout.shape) words_.push_back(dim);
 }
 
 void Key::add(std::string_view text) {
@@ -226,7 +227,8 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
     program = entry.program;
     shape = entry.result_shape;
     const std::lock_guard lock(state_->mutex);
-    state_->entries.push_front(std::move(entry));
+    // Not at sizes that stand for others, while another function is traced.
+    if (context().free == nullptr) state_->entries.push_front(std::move(entry));
     enforce_bounds(*state_);
   }
   out.resize(program->written().results.size());
@@ -246,6 +248,15 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
   return shape;
 }
 
+void FunctionCore::input(int argument, std::vector<Dim> dims) {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->entries.empty()) {
+    raise<ValueError>("input: {} was called before: declare its arguments first",
+                      label_text(*state_->label.get()));
+  }
+  state_->free_dims.declare(*state_->label.get(), argument, std::move(dims));
+}
+
 std::string FunctionCore::name() const { return state_->label->text; }
 
 std::vector<TraceInfo> FunctionCore::traces() const {
@@ -255,7 +266,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
     const graph::Program& program = *entry.program;
     infos.push_back({signature_of(entry), program.written().nodes.size(), program.steps(),
                      program.arena_bytes(), program.bound_bytes(), program.held_bytes(),
-                     program.stack_bytes(), entry.hits, program.plan_us()});
+                     program.stack_bytes(), entry.hits, program.plan_us(), entry.shared});
   }
   return infos;
 }
@@ -263,14 +274,18 @@ std::vector<TraceInfo> FunctionCore::traces() const {
 std::vector<CaptureInfo> FunctionCore::captures() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<CaptureInfo> infos;
-  for (const Entry& entry : state_->entries) {
-    for (const graph::Capture& capture : entry.program->written().captures) {
+  const auto add = [&infos](const graph::Graph& graph) {
+    for (const graph::Capture& capture : graph.captures) {
       const Header& saved = capture.header();
       const LabelRef name = name_of(saved);
       infos.push_back({name ? name->text : "", saved.layout.shape, saved.layout.dtype,
                        saved.layout.nbytes(), saved.birth.site});
     }
+  };
+  for (const Entry& entry : state_->entries) {
+    if (!entry.shared) add(entry.program->written());
   }
+  state_->free_dims.each_template(add);
   return infos;
 }
 

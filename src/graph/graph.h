@@ -13,6 +13,7 @@
 #include "core/layout.h"
 #include "memory/label.h"
 #include "ops/op_def.h"
+#include "ops/tracer.h"
 #include "tensor/access.h"
 
 namespace tenure::graph {
@@ -53,6 +54,16 @@ struct VariableUse {
   std::optional<ValueId> assigned;  // its value when a call ends
 };
 
+// Something that was decided by the shapes of values.
+struct Choice {
+  struct By {
+    std::optional<ValueId> value;
+    Shape shape;  // when traced; of what is not a value, always
+  };
+  std::vector<By> by;
+  ops::SameChoice same;
+};
+
 struct Graph {
   detail::LabelRef function;
   std::vector<Value> values;
@@ -62,6 +73,7 @@ struct Graph {
   std::vector<Capture> captures;
   std::vector<Constant> constants;
   std::vector<VariableUse> variables;
+  std::vector<Choice> choices;
   std::vector<std::uint64_t> draws;  // random counters that a call takes, by segment (reseed.h)
 };
 

@@ -134,6 +134,17 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   graph_.nodes.push_back(std::move(node));
 }
 
+void Trace::chosen_by(std::span<const Tensor> in, ops::SameChoice same) {
+  Choice choice{{}, std::move(same)};
+  for (const Tensor& x : in) {
+    const Header& header = detail::checked(x, "trace");
+    Choice::By by{{}, header.layout.shape};
+    if (header.trace == id_) by.value = header.value;
+    choice.by.push_back(std::move(by));
+  }
+  graph_.choices.push_back(std::move(choice));
+}
+
 VariableUse& Trace::use_of(const std::shared_ptr<detail::VariableState>& variable) {
   for (VariableUse& use : graph_.variables) {
     if (use.variable == variable) return use;

@@ -38,6 +38,7 @@ class Trace final : public ops::Tracer {
 
   // An argument: a symbolic tensor.
   Tensor add_input(const Shape& shape, DType dtype, std::source_location site);
+  std::uint64_t id() const { return id_; }
   // The graph of what was traced, with these results.
   Graph finish(std::span<Tensor> results, std::source_location site);
   // For a body: what it uses from outside. The graph lists these inputs after the arguments.
@@ -46,6 +47,7 @@ class Trace final : public ops::Tracer {
   Tensor stand_in(const Tensor& x, const char* op, int input, std::source_location site) override;
   void append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
               std::source_location site, std::span<Layout> layouts, std::span<Tensor> out) override;
+  void chosen_by(std::span<const Tensor> in, ops::SameChoice same) override;
   Tensor read(const std::shared_ptr<detail::VariableState>& variable,
               std::source_location site) override;
   void assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,

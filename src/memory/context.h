@@ -13,6 +13,7 @@ class Tracer;
 
 namespace tenure::detail {
 
+struct FreeSizes;
 struct Label;
 struct Scope;
 struct SessionState;
@@ -37,6 +38,7 @@ struct Context {
   ops::Tracer* trace = nullptr;     // the function being traced, innermost
   std::uint64_t trace_id = 0;       // 0: eager code
   Label* function = nullptr;        // the one being traced
+  const FreeSizes* free = nullptr;  // of a function traced for any size
   UserCall call;
   RandomState* random = nullptr;
   std::uint32_t thread = 0;

@@ -214,6 +214,35 @@ void raise_left_body(const Header& header, const Use& use) {
                      "return it from the branch, or make it part of the loop's state.");
 }
 
+void raise_free_size(const Header& header, const Use& use, int axis, std::uint64_t dims) {
+  Story story = story_for(header, use);
+  std::string shape, hidden, which;
+  for (int i = 0; i < story.shape.rank(); ++i) {
+    const bool free = i < 64 && (dims >> i & 1) != 0;
+    if (free) which += fmt::format("{}{}", which.empty() ? "" : ", ", i);
+    shape += fmt::format("{}{}", i == 0 ? "" : ", ", story.shape[i]);
+    hidden += i == 0 ? "" : ", ";
+    hidden += free ? "?" : std::to_string(story.shape[i]);
+  }
+  const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
+  const std::string problem =
+      fmt::format("{}: dimension {} of the tensor is free, and has no size while {} is traced",
+                  use.op, axis >= 0 ? std::to_string(axis) : which, function);
+  const std::string_view todo =
+      axis >= 0 || use.op != "shape"
+          ? "let an operation take the size from a tensor (reshape(x, {-1, 32}), broadcasting, "
+            "zeros_like(x), mean), or leave the dimension out of input(): then each size has a "
+            "trace of its own."
+          : "rank() and dim() of the other dimensions can be read. Let an operation take the size "
+            "from a tensor (reshape(x, {-1, 32}), broadcasting, zeros_like(x), mean), or leave the "
+            "dimension out of input(): then each size has a trace of its own.";
+  std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
+  if (const std::size_t at = text.find("[" + shape + "]"); at != text.npos) {
+    text.replace(at + 1, shape.size(), hidden);
+  }
+  throw InaccessibleTensorError(text, std::move(story), use.site);
+}
+
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
   Story story = story_for(header, use);
   const std::string home = session_name(header.session.load(std::memory_order_relaxed));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "ops/attrs_ref.h"
@@ -150,6 +151,52 @@ std::string print_attrs(const A& attrs) {
   return text;
 }
 
+// Shows a field's numbers to a visitor. Truth values, dtypes and other enums are no numbers.
+template <class T>
+void visit_numbers(T& field, NumberVisitor& visit) {
+  if constexpr (std::is_same_v<T, double>) {
+    visit.real(field);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    auto wide = static_cast<std::int64_t>(field);
+    visit.integer(wide);
+    field = static_cast<T>(wide);
+  } else if constexpr (std::is_same_v<T, Shape>) {
+    for (std::int64_t& dim : field) visit.integer(dim);
+  } else if constexpr (std::is_same_v<T, Scalar>) {
+    if (field.natural_dtype() == DType::boolean) return;
+    if (field.is_integer()) {
+      std::int64_t value = field.to_int64();
+      visit.integer(value);
+      field = value;
+    } else {
+      double value = field.to_double();
+      visit.real(value);
+      field = value;
+    }
+  } else {
+    static_assert(std::is_same_v<T, bool> || std::is_enum_v<T>);
+  }
+}
+
+template <class A>
+void visit_all_numbers(void* value, NumberVisitor& visit) {
+  static_cast<const A*>(value)->visit([&visit](std::string_view, const auto& field) {
+    // The struct is not const, only its list of fields is.
+    visit_numbers(const_cast<std::remove_cvref_t<decltype(field)>&>(field), visit);
+  });
+}
+
+// Attributes that hold more than numbers and choices say so: kOpaque.
+template <class A>
+concept Opaque = requires { A::kOpaque; };
+
+template <class A>
+consteval auto numbers_of() {
+  void (*numbers)(void*, NumberVisitor&) = nullptr;
+  if constexpr (!Opaque<A>) numbers = visit_all_numbers<A>;
+  return numbers;
+}
+
 template <class A>
 const AttrsType* attrs_type() {
   static constexpr AttrsType type{
@@ -158,6 +205,7 @@ const AttrsType* attrs_type() {
       .equal = [](const void* a,
                   const void* b) { return *static_cast<const A*>(a) == *static_cast<const A*>(b); },
       .print = [](const void* value) { return print_attrs(*static_cast<const A*>(value)); },
+      .numbers = numbers_of<A>(),
   };
   return &type;
 }

@@ -2,11 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace tenure::ops {
+
+// Sees the numbers among a struct's fields one by one, and may change them.
+class NumberVisitor {
+ public:
+  virtual ~NumberVisitor() = default;
+  virtual void integer(std::int64_t& value) = 0;
+  virtual void real(double& value) = 0;
+};
 
 // What can be done with attributes without knowing their struct. `attrs_type<A>()` in attrs.h makes
 // one from A's field list.
@@ -14,7 +23,8 @@ struct AttrsType {
   void* (*copy)(const void* value);
   void (*destroy)(void* value) noexcept;
   bool (*equal)(const void* a, const void* b);
-  std::string (*print)(const void* value);  // axes=[0], keep_dims=true
+  std::string (*print)(const void* value);                       // axes=[0], keep_dims=true
+  void (*numbers)(void* value, NumberVisitor& visit) = nullptr;  // in the order of the fields
 };
 
 class AttrsRef {

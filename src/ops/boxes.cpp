@@ -83,7 +83,11 @@ constinit const OpDef kSuppressionPadded{
     .name = "non_max_suppression_padded",
     .infer =
         [](Infer& infer) {
-          infer.result({infer.attrs.as<SuppressionAttrs>().max_output_size}, DType::int32);
+          const std::int64_t most = infer.attrs.as<SuppressionAttrs>().max_output_size;
+          if (most > infer.shape(0)[0]) {
+            raise<ShapeError>("{}: {} of {} boxes", infer.op, most, infer.shape(0)[0]);
+          }
+          infer.result({most}, DType::int32);
           infer.result({}, DType::int32, 1);
         },
     .inputs = 2,

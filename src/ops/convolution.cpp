@@ -12,6 +12,7 @@
 #include "ops/convolution_shapes.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/tracer.h"
 #include "tensor/access.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
@@ -189,13 +190,23 @@ Tensor as_wanted(Tensor y, bool channels_first, bool batched) {
   return batched ? y : squeeze(std::move(y), {0});
 }
 
+ConvShapes shapes_for(const char* op, int axes, bool depthwise, const Tensor& x,
+                      const Tensor& filter, const ConvOptions& options) {
+  if (Tracer* trace = detail::context().trace) {  // at other sizes, windows may not fit
+    trace->chosen_by(std::array{x, filter}, [=](std::span<const Shape> shapes) {
+      conv_shapes(op, axes, depthwise, shapes[0], shapes[1], options);
+      return true;
+    });
+  }
+  return conv_shapes(op, axes, depthwise, x.shape(), filter.shape(), options);
+}
+
 Tensor conv(const OpDef& op, int axes, bool depthwise, Arg& x, Arg& filter,
             const ConvOptions& options) {
   const std::source_location site = x.site();
   const detail::CallScope call(op.name, site);
   auto [image, weights] = operands(op.name, std::array{&x, &filter}, site);
-  const ConvShapes shapes =
-      conv_shapes(op.name, axes, depthwise, image.shape(), weights.shape(), options);
+  const ConvShapes shapes = shapes_for(op.name, axes, depthwise, image, weights, options);
   const bool batched = image.rank() == axes + 2;
   Tensor y =
       run(op, shapes.attrs, shapes.y, as_taken(std::move(image), axes, options.channels_first),
@@ -323,7 +334,7 @@ Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, A
   const std::source_location site = x.site();
   const detail::CallScope call(op.name, site);
   Operands in = fused_operands(op.name, x, filter, fused, site);
-  const ConvShapes shapes = conv_shapes(op.name, 2, depthwise, in.a.shape(), in.b.shape(), options);
+  const ConvShapes shapes = shapes_for(op.name, 2, depthwise, in.a, in.b, options);
   const bool first = options.channels_first;
   const bool batched = in.a.rank() == 4;
   const Shape wanted = wanted_shape(shapes, first, batched);
@@ -407,8 +418,7 @@ Tensor separable_conv2d(Arg x, Arg depthwise, Arg pointwise, const ConvOptions& 
     raise<ShapeError>("{}: the pointwise filter is not [1, 1, channels in, channels out]: {}",
                       kName, shape);
   }
-  const ops::ConvShapes shapes =
-      ops::conv_shapes(kName, 2, true, image.shape(), each.shape(), options);
+  const ops::ConvShapes shapes = ops::shapes_for(kName, 2, true, image, each, options);
   if (shape[2] != shapes.y[3]) {
     raise<ShapeError>(
         "{}: the depthwise filter gives {} channels, the pointwise one takes {}: {} "

@@ -12,6 +12,7 @@
 #include "ops/einsum_plan.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/tracer.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
@@ -193,6 +194,8 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
   shapes.reserve(tensors.size());
   for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
   Equation read = read_equation(equation, shapes);
+  const std::vector<Tensor> given =
+      detail::context().trace != nullptr ? tensors : std::vector<Tensor>();
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     operands.push_back(
@@ -212,7 +215,16 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
     });
     read.operands[i] = operands[i].labels;
   }
-  for (const auto& [i, j] : contraction_order(read)) {
+  const auto order = contraction_order(read);
+  if (detail::Context& context = detail::context(); context.trace != nullptr && order.size() > 1) {
+    context.trace->chosen_by(
+        given, [text = std::string(equation), read, order](std::span<const Shape> others) {
+          Equation other = read;
+          other.sizes = read_equation(text, others).sizes;
+          return contraction_order(other) == order;
+        });
+  }
+  for (const auto& [i, j] : order) {
     Operand b = std::move(operands[j]), a = std::move(operands[i]);
     operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(j));
     operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(i));

@@ -9,6 +9,7 @@
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/tracer.h"
 #include "tensor/access.h"
 #include "tenure/reduce.h"
 
@@ -219,17 +220,32 @@ Family pooling_ops() {
 
 using namespace ops;
 
+namespace {
+
+PoolAttrs attrs_for(const char* op, const Tensor& x, const Shape& window,
+                    const PoolOptions& options) {
+  if (Tracer* trace = detail::context().trace) {  // at other sizes, windows may not fit
+    trace->chosen_by({&x, 1}, [op, window, options](std::span<const Shape> shapes) {
+      pool_attrs(op, shapes[0], window, options);
+      return true;
+    });
+  }
+  return pool_attrs(op, x.shape(), window, options);
+}
+
+}  // namespace
+
 Tensor max_pool(Arg x, const Shape& window, const PoolOptions& options) {
   const std::source_location site = x.site();
   Tensor values = as_number("max_pool", std::move(x));
-  const PoolAttrs attrs = pool_attrs("max_pool", values.shape(), window, options);
+  const PoolAttrs attrs = attrs_for("max_pool", values, window, options);
   return apply(kMaxPool, ref(attrs), site, std::move(values));
 }
 
 Tensor avg_pool(Arg x, const Shape& window, const PoolOptions& options) {
   const std::source_location site = x.site();
   Tensor values = as_float("avg_pool", std::move(x));
-  const PoolAttrs attrs = pool_attrs("avg_pool", values.shape(), window, options);
+  const PoolAttrs attrs = attrs_for("avg_pool", values, window, options);
   return apply(kAvgPool, ref(attrs), site, std::move(values));
 }
 
@@ -237,7 +253,7 @@ MaxPoolWithArgmax max_pool_with_argmax(Arg x, const Shape& window, const PoolOpt
                                        ArgmaxOptions argmax) {
   const std::source_location site = x.site();
   Tensor values = as_number("max_pool_with_argmax", std::move(x));
-  PoolAttrs attrs = pool_attrs("max_pool_with_argmax", values.shape(), window, options);
+  PoolAttrs attrs = attrs_for("max_pool_with_argmax", values, window, options);
   attrs.batch_in_index = argmax.include_batch_in_index;
   std::array<Tensor, 2> out;
   apply_into(kMaxPoolWithArgmax, {&values, 1}, ref(attrs), site, out);
@@ -250,7 +266,7 @@ Tensor pool(Arg x, const Shape& window, PoolType type, PoolOptions options) {
   if (options.strides.rank() == 0) options.strides = {1};
   const bool largest = type == PoolType::max;
   Tensor values = largest ? as_number("pool", std::move(x)) : as_float("pool", std::move(x));
-  const PoolAttrs attrs = pool_attrs("pool", values.shape(), window, options);
+  const PoolAttrs attrs = attrs_for("pool", values, window, options);
   const Shape ones = Shape::filled(window.rank(), 1);
   if (attrs.strides != ones && attrs.dilations != ones) {
     raise<ShapeError>("pool: strides {} or dilations {} must be 1", attrs.strides, attrs.dilations);

@@ -24,7 +24,14 @@ constinit const OpDef kTopK{.name = "top_k",
                             .infer =
                                 [](Infer& infer) {
                                   Shape shape = infer.shape(0);
-                                  shape[-1] = infer.attrs.as<TopKAttrs>().k;
+                                  const std::int64_t k = infer.attrs.as<TopKAttrs>().k;
+                                  if (k < 0 || k > shape[-1]) {
+                                    raise<ShapeError>(
+                                        "top_k: k {} is not between 0 and the {} elements along "
+                                        "the last axis of {}",
+                                        k, shape[-1], shape);
+                                  }
+                                  shape[-1] = k;
                                   infer.result(shape, infer.dtype(0), 0);
                                   infer.result(std::move(shape), DType::int32, 1);
                                 },
@@ -121,12 +128,7 @@ using namespace ops;
 ValuesAndIndices top_k(Arg x, std::int64_t k, TopKOptions options) {
   const std::source_location site = x.site();
   Tensor tensor = ordered_operand("top_k", std::move(x));
-  const std::int64_t size = tensor.shape()[-1];
-  if (k < 0 || k > size) {
-    raise<ShapeError>("top_k: k {} is not between 0 and the {} elements along the last axis of {}",
-                      k, size, tensor.shape());
-  }
-  check_int32("top_k", size);
+  check_int32("top_k", tensor.shape()[-1]);
   const TopKAttrs attrs{k, options.sorted, options.largest};
   std::array<Tensor, 2> out;
   apply_into(kTopK, {&tensor, 1}, ref(attrs), site, out);

@@ -1,6 +1,7 @@
 // What the one road tells a function that is being traced. The graph layer implements this.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -14,6 +15,9 @@ struct VariableState;
 
 namespace tenure::ops {
 
+// Whether something would be done as it was if the inputs had these shapes; an error also says no.
+using SameChoice = std::function<bool(std::span<const Shape> shapes)>;
+
 class Tracer {
  public:
   virtual ~Tracer() = default;
@@ -25,6 +29,8 @@ class Tracer {
   virtual void append(const OpDef& op, std::span<const Tensor> in, AttrsRef attrs,
                       std::source_location site, std::span<Layout> layouts,
                       std::span<Tensor> out) = 0;
+  // The function depends on the shapes of `in` in a way that its operations do not show.
+  virtual void chosen_by(std::span<const Tensor> in, SameChoice same) = 0;
   // Variables: a read gives what the trace last assigned, if it did.
   virtual Tensor read(const std::shared_ptr<detail::VariableState>& variable,
                       std::source_location site) = 0;

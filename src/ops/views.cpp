@@ -117,7 +117,20 @@ UnsliceAttrs unslice_attrs(const GradContext& g) {
 
 constinit const OpDef kSlice{
     .name = "slice",
-    .infer = [](Infer& infer) { infer.result(infer.attrs.as<SliceAttrs>().size, infer.dtype(0)); },
+    .infer =
+        [](Infer& infer) {
+          const auto& slice = infer.attrs.as<SliceAttrs>();
+          for (int axis = 0; axis < slice.size.rank(); ++axis) {
+            const std::int64_t first = slice.begin[axis];
+            const std::int64_t last = first + (slice.size[axis] - 1) * slice.step[axis];
+            const std::int64_t dim = infer.shape(0)[axis];
+            const bool fits = first >= 0 && first < dim && last >= 0 && last < dim;
+            if (slice.size[axis] == 0 || (slice.size[axis] > 0 && fits)) continue;
+            raise<ShapeError>("{}: begin {}, size {}, step {} do not fit {} on axis {}", infer.op,
+                              slice.begin, slice.size, slice.step, infer.shape(0), axis);
+          }
+          infer.result(slice.size, infer.dtype(0));
+        },
     .tfjs = "Slice",
     .view =
         [](const Layout& in, AttrsRef attrs, Layout& out) {

@@ -1,7 +1,11 @@
 #include "tenure/tensor.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/free_sizes.h"
 #include "memory/ledger.h"
 #include "memory/scope.h"
 #include "memory/session.h"
@@ -61,11 +65,60 @@ void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
 using detail::checked;
 using detail::Header;
 
+namespace {
+
+// Whether a line is the library's: its own code goes on with the numbers that stand for free sizes.
+bool is_own(std::source_location site) {
+  static const std::string_view folder = [] {
+    std::string_view here = std::source_location::current().file_name();
+    here.remove_suffix(here.size() - here.rfind("tensor/"));
+    return here;
+  }();
+  static constexpr std::array<std::string_view, 11> kLayers{
+      "core/",  "memory/", "tensor/", "ops/",    "backend/", "autodiff/",
+      "graph/", "nn/",     "io/",     "report/", "runtime/"};
+  const std::string_view file = site.file_name();
+  if (file.find("include/tenure/") != file.npos) return true;
+  if (!file.starts_with(folder)) return false;
+  return std::ranges::any_of(kLayers, [&](std::string_view layer) {
+    return file.substr(folder.size()).starts_with(layer);
+  });
+}
+
+// Called for a tensor without bytes: refuses to tell the user a size (of `axis`, or any where that
+// is -1) that is free in the function being traced.
+[[gnu::noinline]] void refuse_free(const Header& header, const char* op, int axis,
+                                   std::source_location site) {
+  const detail::FreeSizes* free = detail::context().free;
+  if (free == nullptr || !header.is_symbolic() || is_own(site)) return;
+  const std::uint64_t dims = free->dims_of(header);
+  if (axis < 0 ? dims != 0 : (dims >> axis & 1) != 0) {
+    detail::raise_free_size(header, {.op = op, .site = site}, axis, dims);
+  }
+}
+
+// Its layout, of which the user may read every size. Symbolic tensors count as dead, so that living
+// ones pay one test of a word that every use touches anyway.
+const Layout& checked_sizes(const Tensor& tensor, const char* op, std::source_location site) {
+  const Header& header = checked(tensor, op);
+  if (header.is_dead()) [[unlikely]]
+    refuse_free(header, op, -1, site);
+  return header.layout;
+}
+
+}  // namespace
+
 std::uint64_t Tensor::id() const { return checked(*this, "id").id; }
-const Shape& Tensor::shape() const { return checked(*this, "shape").layout.shape; }
+const Shape& Tensor::shape(std::source_location site) const {
+  return checked_sizes(*this, "shape", site).shape;
+}
 int Tensor::rank() const { return checked(*this, "rank").layout.shape.rank(); }
-std::int64_t Tensor::numel() const { return checked(*this, "numel").layout.shape.numel(); }
-std::size_t Tensor::nbytes() const { return checked(*this, "nbytes").layout.nbytes(); }
+std::int64_t Tensor::numel(std::source_location site) const {
+  return checked_sizes(*this, "numel", site).shape.numel();
+}
+std::size_t Tensor::nbytes(std::source_location site) const {
+  return checked_sizes(*this, "nbytes", site).nbytes();
+}
 DType Tensor::dtype() const { return checked(*this, "dtype").layout.dtype; }
 Device Tensor::device() const { return checked(*this, "device").device; }
 bool Tensor::is_disposed() const {
@@ -74,11 +127,14 @@ bool Tensor::is_disposed() const {
 }
 Story Tensor::story() const { return make_story(checked(*this, "story")); }
 
-std::int64_t Tensor::dim(int axis) const {
-  const Shape& dims = checked(*this, "dim").layout.shape;
+std::int64_t Tensor::dim(int axis, std::source_location site) const {
+  const Header& header = checked(*this, "dim");
+  const Shape& dims = header.layout.shape;
   if (axis < -dims.rank() || axis >= dims.rank()) {
     raise<ShapeError>("dim: axis {} out of range for {}", axis, dims);
   }
+  if (header.is_dead()) [[unlikely]]
+    refuse_free(header, "dim", axis < 0 ? axis + dims.rank() : axis, site);
   return dims[axis];
 }
 
