@@ -128,6 +128,7 @@ class Fuser {
       return;
     }
     for (const std::uint32_t n : members_[b]) group_[n] = a;
+    first_ = std::min(first_, all.front());
     members_[a] = std::move(all);
     members_[b].clear();
   }
@@ -137,8 +138,8 @@ class Fuser {
     ++round_;
     std::vector<std::uint32_t> open;
     const auto visit = [&](std::uint32_t n) {
-      // What ends before the group begins cannot depend on it.
-      if (n == kNoNode || members_[group_[n]].back() < members.front()) return;
+      // Before the first group there are only nodes that wait for earlier ones.
+      if (n == kNoNode || n < std::min(first_, members.front())) return;
       if (std::exchange(seen_[group_[n]], round_) != round_) open.push_back(group_[n]);
     };
     for (const ValueId value : inputs) visit(uses_.maker(value));
@@ -171,6 +172,7 @@ class Fuser {
   std::vector<Members> members_;      // of groups
   std::vector<std::uint32_t> seen_;   // of groups: in which round
   std::uint32_t round_ = 0;
+  std::uint32_t first_ = kNoNode;  // node of a group of several
   std::vector<std::uint32_t> random_before_;  // of nodes that draw: the one that draws before it
 };
 
