@@ -30,3 +30,7 @@ foreach(layer IN LISTS layers)
     list(APPEND tenure_objects "$<TARGET_OBJECTS:${target}>")
   endif()
 endforeach()
+
+# Products and sums rounded one by one, as the ops it stands for do.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/cpu/adam.cpp"
+  PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")

@@ -9,5 +9,7 @@ extern const OpDef kSub;
 extern const OpDef kMul;
 extern const OpDef kDiv;
 extern const OpDef kNeg;
+extern const OpDef kSqrt;
+extern const OpDef kSquare;
 
 }  // namespace tenure::ops

@@ -23,6 +23,23 @@ constinit const OpDef kNeg{.name = "neg",
                            .grad_keeps = kNothing,
                            .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
 
+constinit const OpDef kSqrt{.name = "sqrt",
+                            .infer = same_shape,
+                            .tfjs = "Sqrt",
+                            .accepts = Accepts::elementwise,
+                            .may_overwrite = input(0),
+                            .grad_keeps = kOutput,
+                            .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
+
+constinit const OpDef kSquare{
+    .name = "square",
+    .infer = same_shape,
+    .tfjs = "Square",
+    .accepts = Accepts::elementwise,
+    .may_overwrite = input(0),
+    .grad_keeps = kInput,
+    .grad = [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); }};
+
 namespace {
 
 // Ones where the condition holds, as factors of dtype `like`.
@@ -44,23 +61,6 @@ constinit const OpDef kLog{.name = "log",
                            .may_overwrite = input(0),
                            .grad_keeps = kInput,
                            .grad = [](GradContext& g) -> Grads { return g.dy() / g.x(); }};
-
-constinit const OpDef kSqrt{.name = "sqrt",
-                            .infer = same_shape,
-                            .tfjs = "Sqrt",
-                            .accepts = Accepts::elementwise,
-                            .may_overwrite = input(0),
-                            .grad_keeps = kOutput,
-                            .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
-
-constinit const OpDef kSquare{
-    .name = "square",
-    .infer = same_shape,
-    .tfjs = "Square",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); }};
 
 constinit const OpDef kRelu{
     .name = "relu",

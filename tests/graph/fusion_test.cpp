@@ -237,19 +237,60 @@ TEST(FuseEpilogues, convolutions_give_the_same_bits) {
       "depthwise");
 }
 
-TEST(Fusion, an_adam_step_is_one_node_per_variable) {
-  const Tensors in{zeros({33, 5}), zeros({33, 5}), zeros({33, 5}), zeros({33, 5})};
-  const Body adam = [](const Tensors& x) {
+Tensors adam(const Tensors& x) {
+  const Tensor m = x[1] * 0.9f + x[3] * 0.1f;
+  const Tensor v = x[2] * 0.999f + square(x[3]) * 0.001f;
+  return {x[0] - m * 0.01f / (sqrt(v) + 1e-7f), m, v};
+}
+
+TEST(FuseAdam, a_step_is_one_node_per_variable) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for (const std::int64_t rows : {1, 33, 20'000}) {
+      Tensors in;
+      for (int i = 0; i < 4; ++i) in.push_back(cast(square(random::normal({rows, 5})), dtype));
+      const graph::Graph graph = optimise(traced(in, adam));
+      ASSERT_EQ(graph.nodes.size(), 1u);
+      EXPECT_EQ(count_of(graph, "adam"), 1u);
+      EXPECT_EQ(graph.nodes[0].out.size(), 3u);
+      expect_same_bits(in, adam, "adam");
+    }
+  }
+}
+
+TEST(FuseAdam, factors_may_come_in_any_order) {
+  const Body turned = [](const Tensors& x) {
+    const Tensor m = 0.9f * x[1] + x[3] * 0.1f;
+    const Tensor v = x[2] * 0.999f + 0.001f * (x[3] * x[3]);
+    return Tensors{x[0] - 0.01f * m / (sqrt(v) + 1e-7f), m, v};
+  };
+  Tensors in;
+  for (int i = 0; i < 4; ++i) in.push_back(square(random::normal({33, 5})));
+  EXPECT_EQ(count_of(optimise(traced(in, turned)), "adam"), 1u);
+  expect_same_bits(in, turned, "turned");
+}
+
+TEST(FuseAdam, what_is_almost_one_stays_as_it_is) {
+  Tensors in;
+  for (int i = 0; i < 4; ++i) in.push_back(square(random::normal({33, 5})));
+  const Body others_read = [](const Tensors& x) {
+    Tensors made = adam(x);
+    made.push_back(sqrt(made[2]) + made[1]);
+    return made;
+  };
+  const Body another_gradient = [](const Tensors& x) {
     const Tensor m = x[1] * 0.9f + x[3] * 0.1f;
-    const Tensor v = x[2] * 0.999f + square(x[3]) * 0.001f;
+    const Tensor v = x[2] * 0.999f + square(x[1]) * 0.001f;
     return Tensors{x[0] - m * 0.01f / (sqrt(v) + 1e-7f), m, v};
   };
-  const graph::Graph graph = optimise(traced(in, adam));
-  ASSERT_EQ(graph.nodes.size(), 1u);
-  EXPECT_EQ(graph.nodes[0].out.size(), 3u);
-  Tensors values;
-  for (int i = 0; i < 4; ++i) values.push_back(square(random::normal({33, 5})));
-  expect_same_bits(values, adam, "adam");
+  const Body rows_of_rates = [](const Tensors& x) {
+    const Tensor m = x[1] * 0.9f + x[3] * 0.1f;
+    const Tensor v = x[2] * 0.999f + square(x[3]) * 0.001f;
+    return Tensors{x[0] - m * full({5}, 0.01f) / (sqrt(v) + 1e-7f), m, v};
+  };
+  for (const Body& body : {others_read, another_gradient, rows_of_rates}) {
+    EXPECT_EQ(count_of(optimise(traced(in, body)), "adam"), 0u);
+    expect_same_bits(in, body, "almost");
+  }
 }
 
 TEST(Fusion, any_number_of_threads_gives_the_same_bits) {

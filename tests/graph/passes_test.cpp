@@ -475,7 +475,7 @@ TEST(Optimise, shares_folds_and_simplifies_a_training_step) {
   EXPECT_EQ(count("clone"), 0);
   EXPECT_EQ(count("broadcast_to"), 0);  // of the seed, which is 1
   EXPECT_EQ(count("matmul"), 1);
-  EXPECT_EQ(count("finished"), 1);  // with the bias
+  EXPECT_EQ(count("finished"), 1);        // with the bias
   EXPECT_EQ(graph.constants.size(), 2u);  // 2 and 0.1
 }
 

@@ -49,5 +49,6 @@ std::span<const ops::KernelRow> complex_kernels();
 std::span<const ops::KernelRow> fft_kernels();
 std::span<const ops::KernelRow> sampling_kernels();
 std::span<const ops::KernelRow> fused_kernels();
+std::span<const ops::KernelRow> adam_kernels();
 
 }  // namespace tenure::cpu

@@ -172,7 +172,7 @@ class Fuser {
   std::vector<Members> members_;      // of groups
   std::vector<std::uint32_t> seen_;   // of groups: in which round
   std::uint32_t round_ = 0;
-  std::uint32_t first_ = kNoNode;  // node of a group of several
+  std::uint32_t first_ = kNoNode;             // node of a group of several
   std::vector<std::uint32_t> random_before_;  // of nodes that draw: the one that draws before it
 };
 
