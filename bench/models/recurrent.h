@@ -66,10 +66,15 @@ class Lstm : public Recurrent {
     for (const Tensor& input : projected(x)) {
       const std::vector<Tensor> gates = split(input + matmul(h, state_), 4, 1);
       c = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
-      h = sigmoid(gates[3]) * tanh(c);
+      h = output_of_cell_(sigmoid(gates[3]), c);
     }
     return mean_square_error(output_(h), y);
   }
+
+ private:
+  // The backward pass has c anyway: tanh(c) is computed again instead of kept for every step.
+  tenure::Function<Tensor(Tensor, Tensor)> output_of_cell_ = tenure::checkpoint(
+      "output", [](Tensor gate, Tensor c) { return gate * tanh(c); });
 };
 
 }  // namespace bench::models

@@ -92,6 +92,21 @@ struct TraceInfo {
   bool shared = false;  // made of a trace that serves other sizes too
 };
 
+// A value's place in the arena of a call, or a kernel's scratch.
+struct PlannedBuffer {
+  std::string op;              // that writes it first
+  std::size_t first_step = 0;  // from the step that writes it
+  std::size_t last_step = 0;   // to the last that reads it
+  std::size_t offset = 0;
+  std::size_t nbytes = 0;
+};
+
+struct PlanInfo {
+  std::size_t arena_bytes = 0;
+  std::size_t bound_bytes = 0;
+  std::vector<PlannedBuffer> buffers;
+};
+
 struct DumpOptions {
   bool optimised = false;  // the graph as it runs, not as it was written
 };
@@ -286,6 +301,7 @@ class TENURE_API FunctionCore {
   std::string name() const;
   std::vector<TraceInfo> traces() const;
   std::vector<CaptureInfo> captures() const;
+  PlanInfo plan() const;
   std::string dump(DumpOptions options) const;
   std::string dot() const;
 
@@ -347,6 +363,8 @@ class Function<R(A...)> {
   std::string name() const { return core_.name(); }
   std::vector<TraceInfo> traces() const { return core_.traces(); }
   std::vector<CaptureInfo> captures() const { return core_.captures(); }  // of all traces
+  // Of the trace that was used last; empty where there is none.
+  PlanInfo plan() const { return core_.plan(); }
   // The graphs, readable.
   std::string dump(DumpOptions options = {}) const { return core_.dump(options); }
   std::string dot() const { return core_.dot(); }  // the graphs, for Graphviz

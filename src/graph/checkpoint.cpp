@@ -99,6 +99,7 @@ void call_as_one(Program& program, std::span<const Tensor> in, std::span<Tensor>
   attrs.tells_counter = draws(graph);
   const std::vector<Tensor> all = with_lifted(graph, in, site);
   std::vector<std::unique_ptr<detail::Pin>> pins;
+  pins.reserve(all.size());
   for (const Tensor& x : all) pins.push_back(std::make_unique<detail::Pin>(x, "call", site));
   ops::Recording recording(detail::context().tapes, kCall, all, ops::ref(attrs));
   std::vector<Tensor> made(out.size());

@@ -289,6 +289,35 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
   return infos;
 }
 
+PlanInfo FunctionCore::plan() const {
+  const std::lock_guard lock(state_->mutex);
+  PlanInfo info;
+  if (state_->entries.empty()) return info;
+  const graph::Program& program = *state_->entries.front().program;
+  const graph::PlanView view = program.plan_view();
+  info.arena_bytes = program.arena_bytes();
+  info.bound_bytes = program.bound_bytes();
+  std::vector<std::optional<PlannedBuffer>> found(view.buffers.size());
+  for (std::size_t s = 0; s < view.steps.size(); ++s) {
+    const graph::PlanView::Step& step = view.steps[s];
+    const auto touch = [&](std::uint32_t buffer) {
+      const graph::PlanView::Buffer& placed = view.buffers[buffer];
+      if (placed.offset == graph::PlanView::kElsewhere) return;
+      if (!found[buffer]) {
+        found[buffer] = {std::string(step.op), s, s, static_cast<std::size_t>(placed.offset),
+                         static_cast<std::size_t>(placed.bytes)};
+      }
+      found[buffer]->last_step = s;
+    };
+    std::ranges::for_each(step.writes, touch);
+    std::ranges::for_each(step.reads, touch);
+  }
+  for (std::optional<PlannedBuffer>& buffer : found) {
+    if (buffer) info.buffers.push_back(std::move(*buffer));
+  }
+  return info;
+}
+
 std::string FunctionCore::dump(DumpOptions options) const {
   const std::lock_guard lock(state_->mutex);
   std::string text;

@@ -157,6 +157,19 @@ TEST(Function, dying_values_lend_their_bytes) {
   EXPECT_EQ(f.traces()[0].arena_bytes, 4032u);  // one buffer of 4000 bytes, in units of 64
 }
 
+TEST(Function, plan_shows_where_values_lie) {
+  Function f = function("plan", [](Tensor x) { return softmax(matmul(softmax(x), x)); });
+  EXPECT_TRUE(f.plan().buffers.empty());
+  f(ones({16, 16}));
+  const PlanInfo plan = f.plan();
+  EXPECT_EQ(plan.arena_bytes, f.traces()[0].arena_bytes);
+  ASSERT_FALSE(plan.buffers.empty());
+  EXPECT_EQ(plan.buffers[0].op, "softmax");
+  EXPECT_EQ(plan.buffers[0].nbytes, 1024u);
+  EXPECT_EQ(plan.buffers[0].first_step, 0u);
+  EXPECT_EQ(plan.buffers[0].last_step, 1u);
+}
+
 TEST(Function, dump_and_dot_show_the_graph) {
   Variable w(tensor({3.f}), {.name = "w"});
   Function f = function("line", [&](Tensor x) { return sum(x * w, {0}); });
