@@ -25,9 +25,18 @@ StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location si
   return StorageRef(pin->storage);
 }
 
-StorageRef held_value(detail::VariableState& variable, std::source_location site) {
+void check_session(const Header& header, const detail::Context& context,
+                   std::source_location site) {
+  if (header.session.load(std::memory_order_relaxed) != context.session) {
+    raise_wrong_session(header, {.op = "call", .site = site}, context.session);
+  }
+}
+
+StorageRef held_value(detail::VariableState& variable, const detail::Context& context,
+                      std::source_location site) {
   const std::lock_guard lock(variable.mutex);
   Header& slot = *variable.value.get();
+  check_session(slot, context, site);
   if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site});
   detail::retain(slot.storage);
   StorageRef held(slot.storage);
@@ -127,7 +136,10 @@ class Program::Call {
     }
     variables_ = frame_->held.size();
     for (const VariableUse& use : p_.graph_.variables) {
-      frame_->held.push_back(use.read ? held_value(*use.variable, site_) : StorageRef());
+      frame_->held.push_back(use.read ? held_value(*use.variable, context_, site_) : StorageRef());
+    }
+    for (const Capture& capture : p_.graph_.captures) {
+      check_session(capture.header(), context_, site_);
     }
     results_ = frame_->held.size();
     frame_->held.resize(results_ + p_.result_buffers_);

@@ -251,6 +251,43 @@ TEST(Threads, kernels_give_the_same_bits_on_any_number_of_threads) {
   EXPECT_EQ(runs[0], runs[2]);
 }
 
+// Calls of traced functions, each with an arena of its own, and variables written where they lie.
+TEST(Threads, a_read_sees_all_of_what_a_traced_function_assigned_or_nothing_of_it) {
+  Variable w(zeros({3000}));
+  Function step = function("step", [&](Tensor x) { w.assign(w + x); });
+  const Tensor one = ones({3000});
+  const auto train = [&] {
+    for (int i = 0; i < 200; ++i) step(one);
+  };
+  const auto look = [&] {
+    for (int i = 0; i < 200; ++i) {
+      const Floats seen = floats(w.read());
+      EXPECT_EQ(seen, Floats(seen.size(), seen[0]));
+    }
+  };
+  race(train, train, look);
+  const float last = w.read()[0].item<float>();
+  EXPECT_GE(last, 200);
+  EXPECT_LE(last, 400);
+}
+
+TEST(Threads, traced_control_flow_runs_on_several_threads_at_once) {
+  Function f = function("loop", [](Tensor x) {
+    const Tensor y =
+        while_loop([](Tensor v) { return sum(v) < 1000.f; }, [](Tensor v) { return v * 1.5f; }, x);
+    return cond(sum(x) > 5.f, [&] { return y + 1.f; }, [&] { return y - 1.f; });
+  });
+  const Tensor a = ones({3}), b = full({4}, 2.f);
+  const Floats of_a = floats(f(a)), of_b = floats(f(b));
+  const auto work = [&] {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(floats(f(a)), of_a);
+      EXPECT_EQ(floats(f(b)), of_b);
+    }
+  };
+  race(work, work, work);
+}
+
 TEST(Threads, two_host_threads_run_large_kernels_at_once) {
   const Tensor x = full({1 << 17}, 1.5f);
   const auto work = [&] {
