@@ -49,6 +49,10 @@ constexpr AttrsType kTypeOf{
             if (one.producer != other.producer) return false;
             if (!same_attrs(one.attrs.ref(), other.attrs.ref())) return false;
           }
+          if constexpr (requires { one.reducer; }) {
+            if (one.reducer != other.reducer) return false;
+            if (!same_attrs(one.attrs.ref(), other.attrs.ref())) return false;
+          }
           return one.program == other.program;
         },
     .print =
@@ -58,6 +62,9 @@ constexpr AttrsType kTypeOf{
           if constexpr (requires { attrs.producer; }) {
             const std::string of_producer = attrs.attrs.ref().print();
             text = fmt::format("%0 = {}({}); {}", attrs.producer->name, of_producer, text);
+          }
+          if constexpr (requires { attrs.reducer; }) {
+            text += fmt::format("; {}(r0) {}", attrs.reducer->name, attrs.attrs.ref().print());
           }
           return text;
         },
@@ -84,6 +91,7 @@ constexpr const char* kOnlyInGraphs = "tapes see the ops it was made of";
 }  // namespace
 
 AttrsRef ref(const FusedAttrs& attrs) { return {&attrs, &kTypeOf<FusedAttrs>}; }
+AttrsRef ref(const ReducedAttrs& attrs) { return {&attrs, &kTypeOf<ReducedAttrs>}; }
 AttrsRef ref(const FinishedAttrs& attrs) { return {&attrs, &kTypeOf<FinishedAttrs>}; }
 
 constinit const OpDef kFused{
@@ -110,6 +118,21 @@ constinit const OpDef kFinished{
           return input < finished.producer_inputs ? finished.producer->accepts
                                                   : Accepts::elementwise;
         },
+    .no_gradient = kOnlyInGraphs};
+
+constinit const OpDef kReduced{
+    .name = "reduced",
+    .infer =
+        [](Infer& infer) {
+          const auto& attrs = infer.attrs.as<ReducedAttrs>();
+          const Layout whole = contiguous_layout(attrs.program.shape, attrs.program.results[0]);
+          const Layout* in = &whole;
+          Infer inner{attrs.reducer->name, {&in, 1}, attrs.attrs.ref(), infer.out};
+          attrs.reducer->infer(inner);
+        },
+    .inputs = OpDef::kVariadic,
+    .dispatch_on = OpDef::kOutput0,
+    .accepts = Accepts::elementwise,
     .no_gradient = kOnlyInGraphs};
 
 }  // namespace tenure::ops

@@ -65,10 +65,20 @@ struct FinishedAttrs {
   FusedProgram program;
 };
 
+// Attributes of kReduced: a reduction of the one result of a program, which is computed piece by
+// piece as the reduction reads it. The node's inputs are the program's.
+struct ReducedAttrs {
+  const OpDef* reducer = nullptr;
+  AttrsBox attrs;
+  FusedProgram program;
+};
+
 AttrsRef ref(const FusedAttrs& attrs);
+AttrsRef ref(const ReducedAttrs& attrs);
 AttrsRef ref(const FinishedAttrs& attrs);
 
 extern const OpDef kFused;
 extern const OpDef kFinished;
+extern const OpDef kReduced;
 
 }  // namespace tenure::ops

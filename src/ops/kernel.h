@@ -50,6 +50,19 @@ struct Epilogue {
   explicit operator bool() const { return run != nullptr; }
 };
 
+// Where elements [begin, end) of in[0], counted in row-major order, come from if that has no data:
+// computed now, into `dst`, by any thread.
+struct Prologue {
+  void (*run)(const void* context, std::int64_t begin, std::int64_t end,
+              std::byte* dst) noexcept = nullptr;
+  const void* context = nullptr;
+
+  void operator()(std::int64_t begin, std::int64_t end, std::byte* dst) const {
+    run(context, begin, end, dst);
+  }
+  explicit operator bool() const { return run != nullptr; }
+};
+
 struct KernelArgs {
   std::span<const KernelView> in;
   std::span<const KernelView> out;  // contiguous, uninitialised
@@ -57,6 +70,7 @@ struct KernelArgs {
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
   Problem* problem = nullptr;
   Epilogue epilogue{};  // only for a kernel that takes one
+  Prologue prologue{};  // only if the kernel said that it takes one
 
   // The first complaint counts. Not for use inside a parallel region: look before you compute.
   void complain(const char* format, std::int64_t a = 0, std::int64_t b = 0,
@@ -80,6 +94,7 @@ struct KernelRow {
   MeasureFn measure = nullptr;
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
+  bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;  // data pointers are not set yet
 };
 
 struct Kernel {
@@ -88,6 +103,7 @@ struct Kernel {
   MeasureFn measure = nullptr;
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
+  bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

@@ -40,7 +40,7 @@ std::span<const OpDef* const> all_ops() { return registry().ops; }
 std::span<const Composite> all_composites() { return registry().composites; }
 
 std::span<const OpDef* const> graph_ops() {
-  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kAdam};
+  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdam};
   return ops;
 }
 

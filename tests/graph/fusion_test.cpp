@@ -237,6 +237,50 @@ TEST(FuseEpilogues, convolutions_give_the_same_bits) {
       "depthwise");
 }
 
+TEST(FuseReductions, what_is_reduced_is_never_in_memory) {
+  const Tensors in{random::normal({300, 401}), random::normal({401})};
+  const Body body = [](const Tensors& x) { return Tensors{sum(square(x[0] - x[1]) * 0.5f, {1})}; };
+  const graph::Graph graph = optimise(traced(in, body));
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(count_of(graph, "reduced"), 1u);
+  EXPECT_HAS(dump(graph), "sum(r0) axes=[1]");
+  Function f = function("f", [&](Tensor a, Tensor b) { return body({a, b})[0]; });
+  f(in[0], in[1]);
+  EXPECT_EQ(f.traces()[0].arena_bytes, 0u);
+}
+
+TEST(FuseReductions, give_the_same_bits) {
+  for (const Shape& shape : {Shape{7}, Shape{64, 10}, Shape{300, 401}, Shape{3, 70'000},
+                             Shape{1 << 19}, Shape{70, 5000}, Shape{2, 3, 4, 5}, Shape{5, 0}}) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Tensors in{cast(random::normal(shape), dtype)};
+      const auto last = [&](auto reduce) {
+        expect_same_bits(
+            in, [&](const Tensors& x) { return Tensors{reduce(chain(x[0]), Axes{-1})}; }, "last");
+      };
+      last([](Tensor x, Axes axes) { return sum(x, axes); });
+      last([](Tensor x, Axes axes) { return mean(x, axes); });
+      expect_same_bits(
+          in, [](const Tensors& x) { return Tensors{sum(chain(x[0])), sum(x[0] * 2)}; }, "all");
+      if (shape.numel() == 0) continue;
+      last([](Tensor x, Axes axes) { return max(x, axes); });
+      last([](Tensor x, Axes axes) { return min(x, axes); });
+      expect_same_bits(
+          in, [](const Tensors& x) { return Tensors{sum(chain(x[0]), {0})}; }, "first");
+    }
+  }
+}
+
+TEST(FuseReductions, what_others_read_stays) {
+  const Tensors in{random::normal({30, 40})};
+  const Body body = [](const Tensors& x) {
+    const Tensor y = chain(x[0]);
+    return Tensors{sum(y), y};
+  };
+  EXPECT_EQ(count_of(optimise(traced(in, body)), "reduced"), 0u);
+  expect_same_bits(in, body, "read");
+}
+
 Tensors adam(const Tensors& x) {
   const Tensor m = x[1] * 0.9f + x[3] * 0.1f;
   const Tensor v = x[2] * 0.999f + square(x[3]) * 0.001f;

@@ -53,7 +53,8 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
       const auto found = index.find(row.op);
       if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
       table.install(found->second, row.dtype,
-                    {row.run, row.scratch_bytes, row.measure, row.loop, row.takes_epilogue});
+                    {row.run, row.scratch_bytes, row.measure, row.loop, row.takes_epilogue,
+                     row.takes_prologue});
     }
   }
 }

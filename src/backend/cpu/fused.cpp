@@ -83,8 +83,8 @@ class Plan {
   std::int64_t grain() const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(grain_));
   }
-  // Elements [begin, end) of the results.
-  void run(std::int64_t begin, std::int64_t end) const noexcept;
+  // Elements [begin, end) of the results; the first of them to `first`, if that is given.
+  void run(std::int64_t begin, std::int64_t end, std::byte* first = nullptr) const noexcept;
 
  private:
   class Cursor;
@@ -244,7 +244,7 @@ void repeat_row(std::byte* dst, const std::byte* src, std::int64_t row, std::int
   }
 }
 
-void Plan::run(std::int64_t begin, std::int64_t end) const noexcept {
+void Plan::run(std::int64_t begin, std::int64_t end, std::byte* first) const noexcept {
   alignas(64) std::array<std::byte, kRoomBytes> room;
   std::byte* free = room.data();
   const auto take = [&](std::size_t size) {
@@ -265,6 +265,7 @@ void Plan::run(std::int64_t begin, std::int64_t end) const noexcept {
     result_size[i] = static_cast<std::int64_t>(size_of(out_[i].dtype));
     at[program_.first_result() + i] = out_[i].data + begin * result_size[i];
   }
+  if (first != nullptr) at[program_.first_result()] = first;
   for (std::size_t i = 0; i < program_.slot_sizes.size(); ++i) {
     at[program_.first_slot() + i] = take(program_.slot_sizes[i]);
   }
@@ -368,14 +369,58 @@ std::size_t finished_scratch_bytes(const ops::KernelArgs& args) noexcept {
   return producer.scratch_bytes(args_of_producer(attrs, args));
 }
 
+// The reduction as it sees itself: of a tensor that is not there.
+class Reduction {
+ public:
+  explicit Reduction(const ops::KernelArgs& args)
+      : attrs_(args.attrs.as<ops::ReducedAttrs>()),
+        strides_(contiguous_strides(attrs_.program.shape)),
+        in_{nullptr, &attrs_.program.shape, &strides_, attrs_.program.results[0]},
+        kernel_(ops::kernel_table(DeviceType::cpu).find(attrs_.reducer->index, in_.dtype)),
+        args_(args) {
+    args_.in = {&in_, 1};
+    args_.attrs = attrs_.attrs.ref();
+    args_.prologue = {[](const void*, std::int64_t, std::int64_t, std::byte*) noexcept {}, nullptr};
+  }
+  Reduction(const Reduction&) = delete;
+  Reduction& operator=(const Reduction&) = delete;
+
+  std::size_t scratch_bytes() const {
+    return kernel_.scratch_bytes != nullptr ? kernel_.scratch_bytes(args_) : 0;
+  }
+  void run(std::span<const ops::KernelView> operands) {
+    const Plan plan(attrs_.program, operands, {&in_, 1});
+    args_.prologue = {
+        [](const void* context, std::int64_t begin, std::int64_t end, std::byte* dst) noexcept {
+          static_cast<const Plan*>(context)->run(begin, end, dst);
+        },
+        &plan};
+    kernel_.run(args_);
+  }
+
+ private:
+  const ops::ReducedAttrs& attrs_;
+  Strides strides_;
+  ops::KernelView in_;
+  const ops::Kernel& kernel_;
+  ops::KernelArgs args_;
+};
+
+void run_reduced(const ops::KernelArgs& args) noexcept { Reduction(args).run(args.in); }
+
+std::size_t reduced_scratch_bytes(const ops::KernelArgs& args) noexcept {
+  return Reduction(args).scratch_bytes();
+}
+
 // Programs are made of loops of any dtype; the result's picks a row, and all rows are the same.
 constexpr auto kRows = [] {
-  std::array<ops::KernelRow, 2 * kDTypeCount> rows{};
+  std::array<ops::KernelRow, 3 * kDTypeCount> rows{};
   std::size_t next = 0;
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     rows[next++] = {"fused", dtype, &run_fused};
     rows[next++] = {"finished", dtype, &run_finished, &finished_scratch_bytes};
+    rows[next++] = {"reduced", dtype, &run_reduced, &reduced_scratch_bytes};
   }
   return rows;
 }();

@@ -145,6 +145,20 @@ std::int64_t pieces_of(const ReduceLayout& layout) {
       1, std::min({ceil_div(kEnoughPieces, wholes), ceil_div(rows, kMaxRows), most}));
 }
 
+// What a thread computes at a time of a tensor that is not there.
+constexpr std::size_t kRoomBytes = 256 * 1024;
+constexpr std::int64_t kRowsTogether = 4096;  // elements of short rows
+
+// Whether every output is made of elements that lie next to each other, and not too many at a time.
+template <class R>
+bool takes_prologue(const ops::KernelArgs& args) noexcept {
+  if (args.in[0].numel() == 0) return false;
+  const ReduceLayout layout(*args.in[0].shape, args.attrs.as<ops::ReduceAttrs>().axes);
+  const std::int64_t at_once = pieces_of(layout) > 1 ? kPieceElements : layout.inner;
+  return layout.inner_reduced && layout.reduced.numel() == 1 &&
+         static_cast<std::size_t>(at_once) * sizeof(typename R::Element) <= kRoomBytes;
+}
+
 template <class R>
 std::size_t scratch_bytes(const ops::KernelArgs& args) noexcept {
   if (args.in[0].numel() == 0) return 0;
@@ -196,6 +210,47 @@ void reduce_runs(const ReduceLayout& layout, const typename R::Element* src,
     const std::int64_t first = index % pieces * kPieceElements;
     partial[index] = reduce_some<R>(layout, src + layout.kept.offset(index / pieces), first,
                                     std::min(count, first + kPieceElements));
+  });
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    Total total = R::kIdentity;
+    for (std::int64_t p = 0; p < pieces; ++p) total = R::merge(total, partial[o * pieces + p]);
+    dst[o] = static_cast<Element>(total);
+  }
+}
+
+// The same of elements that are computed now. They lie one output after the other.
+template <class R>
+void reduce_computed(const ReduceLayout& layout, const ops::Prologue& compute,
+                     typename R::Element* dst, typename R::Total* partial) {
+  using Element = typename R::Element;
+  using Total = typename R::Total;
+  const std::int64_t outputs = layout.kept.numel();
+  const std::int64_t count = layout.inner;
+  const std::int64_t pieces = pieces_of(layout);
+  if (pieces == 1) {
+    const std::int64_t together = std::max<std::int64_t>(1, kRowsTogether / count);
+    parallel_for(
+        outputs, ceil_div(kSerialElements, count), [&](std::int64_t begin, std::int64_t end) {
+          alignas(64) std::byte room[kRoomBytes];
+          const auto* rows = reinterpret_cast<const Element*>(room);
+          for (std::int64_t o = begin; o < end; o += together) {
+            const std::int64_t some = std::min(together, end - o);
+            compute(o * count, (o + some) * count, room);
+            for (std::int64_t i = 0; i < some; ++i) {
+              dst[o + i] = static_cast<Element>(reduce_some<R>(layout, rows + i * count, 0, count));
+            }
+          }
+        });
+    return;
+  }
+  parallel_each(outputs * pieces, [&](std::int64_t index) {
+    alignas(64) std::byte room[kRoomBytes];
+    const std::int64_t first = index % pieces * kPieceElements;
+    const std::int64_t some = std::min(count - first, kPieceElements);
+    const std::int64_t begin = index / pieces * count + first;
+    compute(begin, begin + some, room);
+    // One run, as it would be of elements in memory.
+    partial[index] = reduce_some<R>(layout, reinterpret_cast<const Element*>(room), 0, some);
   });
   for (std::int64_t o = 0; o < outputs; ++o) {
     Total total = R::kIdentity;
@@ -265,7 +320,9 @@ void reduce(const ops::KernelArgs& args) noexcept {
   }
   const ReduceLayout layout(*args.in[0].shape, args.attrs.as<ops::ReduceAttrs>().axes);
   auto* partial = reinterpret_cast<typename R::Total*>(args.scratch);
-  if (layout.inner_reduced) {
+  if (args.prologue) {
+    reduce_computed<R>(layout, args.prologue, dst, partial);
+  } else if (layout.inner_reduced) {
     reduce_runs<R>(layout, src, dst, partial);
   } else {
     reduce_rows<R>(layout, src, dst, partial);
@@ -274,7 +331,11 @@ void reduce(const ops::KernelArgs& args) noexcept {
 
 template <class R>
 constexpr ops::KernelRow row(std::string_view op, DType dtype) {
-  return {op, dtype, reduce<R>, scratch_bytes<R>};
+  return {.op = op,
+          .dtype = dtype,
+          .run = reduce<R>,
+          .scratch_bytes = scratch_bytes<R>,
+          .takes_prologue = takes_prologue<R>};
 }
 
 }  // namespace

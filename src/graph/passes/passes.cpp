@@ -12,6 +12,7 @@ Graph optimise(Graph graph) {
   graph = fuse_adam(std::move(graph));
   graph = fuse_epilogues(std::move(graph));
   graph = fuse_elementwise(std::move(graph));
+  graph = fuse_reductions(std::move(graph));
   return order_for_memory(std::move(graph));
 }
 
