@@ -277,7 +277,8 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
     const CallScope call("gradient", site);
     Tensor seed = seeds[i].defined() ? seeds[i] : ones(goal.layout.shape, goal.layout.dtype, site);
     Tensor& flow = gradients[goal.value_id];
-    flow = flow.defined() ? std::move(flow) + std::move(seed) : std::move(seed);
+    if (flow.defined()) seed = std::move(flow) + std::move(seed);
+    flow = std::move(seed);
   }
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (behind[i]) step_back(nodes_[i], reached, gradients, source_ids, site);

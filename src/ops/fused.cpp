@@ -132,7 +132,6 @@ constinit const OpDef kReduced{
         },
     .inputs = OpDef::kVariadic,
     .dispatch_on = OpDef::kOutput0,
-    .accepts = Accepts::elementwise,
     .no_gradient = kOnlyInGraphs};
 
 }  // namespace tenure::ops

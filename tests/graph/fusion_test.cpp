@@ -271,6 +271,17 @@ TEST(FuseReductions, give_the_same_bits) {
   }
 }
 
+TEST(FuseReductions, inputs_may_lie_in_any_order) {
+  const Tensors in{random::normal({30, 40}), random::normal({40, 30}), random::normal({1, 30})};
+  expect_same_bits(
+      in,
+      [](const Tensors& x) {
+        const Tensor turned = transpose(x[0]), wide = broadcast_to(x[2], {40, 30});
+        return Tensors{sum(turned * x[1] + wide, {-1}), sum(exp(turned)), sum(wide * 2.f)};
+      },
+      "strided");
+}
+
 TEST(FuseReductions, what_others_read_stays) {
   const Tensors in{random::normal({30, 40})};
   const Body body = [](const Tensors& x) {
