@@ -119,6 +119,7 @@ std::shared_ptr<const Graph> finished(Traced&& body) {
 
 std::vector<Value> values_of(const std::vector<Tensor>& tensors) {
   std::vector<Value> values;
+  values.reserve(tensors.size());
   for (const Tensor& tensor : tensors) values.push_back({tensor.shape(), tensor.dtype()});
   return values;
 }
@@ -196,6 +197,7 @@ std::vector<Tensor> scan_nothing(const char* op, const detail::BodyFunction& bod
   {
     Trace trace(detail::LabelRef::make("function", op, site));
     std::vector<Tensor> in;
+    in.reserve(state.size() + sequences.size());
     for (const Tensor& x : state) in.push_back(trace.add_input(x.shape(), x.dtype(), site));
     for (const Tensor& x : sequences) in.push_back(trace.add_input(slice_of(x), x.dtype(), site));
     std::vector<Tensor> out = body(std::move(in));
@@ -219,7 +221,6 @@ std::vector<Tensor> scan_nothing(const char* op, const detail::BodyFunction& bod
 namespace tenure::detail {
 
 using graph::ControlAttrs;
-using graph::Import;
 using graph::Trace;
 using graph::Traced;
 using graph::Value;
@@ -284,14 +285,16 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
                                  const std::vector<BodyFunction>& branches,
                                  std::source_location site) {
   const Layout& layout = checked(which, op).layout;
-  const bool index = layout.dtype == DType::boolean || is_integer(layout.dtype);
-  if (!index || layout.shape.numel() != 1) {
-    raise<DtypeError>("{}: the {} is {} {}: it must be one {}", op,
-                      branches.size() == 2 ? "predicate" : "index", layout.dtype, layout.shape,
-                      branches.size() == 2 ? "bool" : "integer");
+  const bool is_cond = std::string_view(op) == "cond";
+  const bool fits = is_cond ? layout.dtype == DType::boolean : is_integer(layout.dtype);
+  if (!fits || layout.shape.numel() != 1) {
+    raise<DtypeError>("{}: the {} is {} {}: it must be one {}", op, is_cond ? "predicate" : "index",
+                      layout.dtype, layout.shape, is_cond ? "bool" : "integer");
   }
+  if (branches.empty()) raise<ValueError>("{}: there are no branches", op);
   Trace& around = *Trace::current();
   std::vector<Traced> bodies;
+  bodies.reserve(branches.size());
   for (const BodyFunction& branch : branches) {
     bodies.push_back(graph::trace_body(around, branch, {}, site));
   }

@@ -188,11 +188,21 @@ typename R::Total reduce_some(const ReduceLayout& layout, const typename R::Elem
   return total;
 }
 
+// Puts the pieces of each output together, in order.
+template <class R>
+void merge_pieces(std::int64_t outputs, std::int64_t pieces, const typename R::Total* partial,
+                  typename R::Element* dst) {
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    typename R::Total total = R::kIdentity;
+    for (std::int64_t p = 0; p < pieces; ++p) total = R::merge(total, partial[o * pieces + p]);
+    dst[o] = static_cast<typename R::Element>(total);
+  }
+}
+
 template <class R>
 void reduce_runs(const ReduceLayout& layout, const typename R::Element* src,
                  typename R::Element* dst, typename R::Total* partial) {
   using Element = typename R::Element;
-  using Total = typename R::Total;
   const std::int64_t outputs = layout.kept.numel();
   const std::int64_t count = layout.reduced.numel() * layout.inner;
   const std::int64_t pieces = pieces_of(layout);
@@ -211,11 +221,7 @@ void reduce_runs(const ReduceLayout& layout, const typename R::Element* src,
     partial[index] = reduce_some<R>(layout, src + layout.kept.offset(index / pieces), first,
                                     std::min(count, first + kPieceElements));
   });
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    Total total = R::kIdentity;
-    for (std::int64_t p = 0; p < pieces; ++p) total = R::merge(total, partial[o * pieces + p]);
-    dst[o] = static_cast<Element>(total);
-  }
+  merge_pieces<R>(outputs, pieces, partial, dst);
 }
 
 // The same of elements that are computed now. They lie one output after the other.
@@ -223,7 +229,6 @@ template <class R>
 void reduce_computed(const ReduceLayout& layout, const ops::Prologue& compute,
                      typename R::Element* dst, typename R::Total* partial) {
   using Element = typename R::Element;
-  using Total = typename R::Total;
   const std::int64_t outputs = layout.kept.numel();
   const std::int64_t count = layout.inner;
   const std::int64_t pieces = pieces_of(layout);
@@ -252,11 +257,7 @@ void reduce_computed(const ReduceLayout& layout, const ops::Prologue& compute,
     // One run, as it would be of elements in memory.
     partial[index] = reduce_some<R>(layout, reinterpret_cast<const Element*>(room), 0, some);
   });
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    Total total = R::kIdentity;
-    for (std::int64_t p = 0; p < pieces; ++p) total = R::merge(total, partial[o * pieces + p]);
-    dst[o] = static_cast<Element>(total);
-  }
+  merge_pieces<R>(outputs, pieces, partial, dst);
 }
 
 template <class R>
