@@ -114,6 +114,7 @@ Grads bodies_grad(GradContext& g, const ops::OpDef& op, std::size_t first) {
     if (i >= first && g.needs(static_cast<int>(i))) wanted.push_back(i - first);
   }
   std::vector<Value> inputs;
+  inputs.reserve(any.inputs.size() + any.results.size());
   for (std::size_t i = 0; i < any.inputs.size(); ++i) inputs.push_back(input_of(any, i));
   for (std::size_t i = 0; i < any.results.size(); ++i) {
     if (!has_gradient(result_of(any, i).dtype) || !g.flows(static_cast<int>(i))) continue;
@@ -171,6 +172,7 @@ Backward backward_of(const Graph& body, std::size_t state, std::size_t sequences
     if (flows(body.results.size() + back.states[i])) back.stacks.push_back(i);
   }
   std::vector<Value> inputs;
+  inputs.reserve(2 * body.inputs.size() + 2 * body.results.size());
   for (const std::size_t i : back.states) inputs.push_back(input_of(body, i));
   for (const std::size_t i : back.fixed) inputs.push_back(input_of(body, i));
   for (std::size_t i = 0; i < state + sequences; ++i) inputs.push_back(input_of(body, i));
@@ -232,6 +234,7 @@ Grads loop_grad(GradContext& g) {
   own.state = attrs.state;
   own.steps = attrs.steps;
   std::vector<Tensor> in;
+  in.reserve(body.inputs.size() + back.states.size() + 1);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) in.push_back(g.x(static_cast<int>(i)));
   for (const std::size_t i : back.states) in.push_back(g.dy(static_cast<int>(i)));
   if (attrs.tells_counter) {
@@ -289,6 +292,7 @@ Grads scan_grad(GradContext& g) {
   own.steps = attrs.steps;
   own.reverse = !attrs.reverse;
   std::vector<Tensor> in;
+  in.reserve(2 * body.inputs.size() + 2 * body.results.size() + 1);
   for (const std::size_t i : back.states) in.push_back(g.dy(static_cast<int>(i)));
   for (const std::size_t i : back.fixed) {
     in.push_back(zeros(input_of(body, i).shape, input_of(body, i).dtype));
