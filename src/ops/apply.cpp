@@ -98,9 +98,7 @@ KernelView view_of(const Header& header) {
           &header.layout.strides, header.layout.dtype};
 }
 
-const Kernel& kernel_for(const OpDef& op, Device device, DType dtype) {
-  const Kernel& kernel = kernel_table(device.type).find(op.index, dtype);
-  if (kernel.run != nullptr) return kernel;
+[[noreturn, gnu::noinline]] void raise_no_kernel(const OpDef& op, Device device, DType dtype) {
   std::string able;
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kernel_table(device.type).find(op.index, static_cast<DType>(i)).run == nullptr) continue;
@@ -110,6 +108,14 @@ const Kernel& kernel_for(const OpDef& op, Device device, DType dtype) {
   raise<DtypeError>("{}: not defined for {} (but for {}): {} the input first",
                     op_name(detail::context(), op), dtype, able,
                     is_complex(dtype) ? "take real() or imag() of" : "cast");
+}
+
+[[gnu::always_inline]] inline const Kernel& kernel_for(const OpDef& op, Device device,
+                                                       DType dtype) {
+  const Kernel& kernel = kernel_table(device.type).find(op.index, dtype);
+  if (kernel.run == nullptr) [[unlikely]]
+    raise_no_kernel(op, device, dtype);
+  return kernel;
 }
 
 // Row-major copies of inputs whose strides the kernel does not take. Memory of the op, no tensors.
@@ -170,8 +176,8 @@ struct KernelCall {
   Problem problem;
   KernelArgs args;
 
-  KernelCall(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
-             std::span<const Layout> layouts)
+  [[gnu::always_inline]] KernelCall(const Context& context, const OpDef& op, const PinnedInputs& in,
+                                    AttrsRef attrs, std::span<const Layout> layouts)
       : device(in.size() > 0 ? in[0].device : Device{}),
         kernel(kernel_for(op, device,
                           op.dispatch_on == OpDef::kOutput0
