@@ -123,7 +123,18 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
     keep = keep | op.grad_keeps.of(i);
   }
   if (!watched) return false;
-  TapeNode node;
+  nodes_.emplace_back();  // filled where it lies: it is large
+  try {
+    fill_in(nodes_.back(), op, in, attrs, keep);
+  } catch (...) {
+    nodes_.pop_back();
+    throw;
+  }
+  return true;
+}
+
+void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
+                   ops::AttrsRef attrs, ops::Keep keep) const {
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
   node.keep = keep;
@@ -136,8 +147,6 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
     value.dtype = header.layout.dtype;
     if (has_bit(keep.inputs, i)) value.saved = save(in[i], label_);
   }
-  nodes_.push_back(std::move(node));
-  return true;
 }
 
 void Tape::after(std::span<const Tensor> out) {

@@ -62,6 +62,8 @@ class Tape final : public ops::Recorder {
  private:
   using Gradients = std::unordered_map<std::uint64_t, Tensor>;
 
+  void fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
+               ops::AttrsRef attrs, ops::Keep keep) const;
   // Marks the nodes that lie between a source and anything later.
   std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
   void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
