@@ -6,6 +6,7 @@
 
 #include "core/raise.h"
 #include "graph/passes/passes.h"
+#include "graph/passes/rewrite.h"
 #include "graph/program.h"
 #include "ops/strides.h"
 #include "ops/views.h"
@@ -17,14 +18,6 @@ namespace {
 constexpr std::int64_t kAlignment = 64;
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 constexpr int kForever = std::numeric_limits<int>::max();
-
-const ops::Kernel& kernel_of(const ops::OpDef& op, DType dtype) {
-  const ops::Kernel& kernel = ops::kernel_table(DeviceType::cpu).find(op.index, dtype);
-  if (kernel.run == nullptr) {
-    raise<DtypeError>("{}: not defined for {}: cast the input first", op.name, dtype);
-  }
-  return kernel;
-}
 
 // Whether a step can throw: it may find values it cannot take, or need memory.
 bool can_fail(const Node& node) { return node.op->checks_values || control_attrs(node) != nullptr; }
@@ -198,10 +191,9 @@ class Builder {
   }
 
   const ops::Kernel& kernel_for(const Node& node) const {
-    const int on = node.op->dispatch_on;
-    return kernel_of(*node.op, on == ops::OpDef::kOutput0
-                                   ? graph_.values[node.out[0]].dtype
-                                   : graph_.values[node.in[static_cast<std::size_t>(on)]].dtype);
+    if (const ops::Kernel* kernel = kernel_of(graph_, node)) return *kernel;
+    raise<DtypeError>("{}: not defined for {}: cast the input first", node.op->name,
+                      graph_.values[node.in.empty() ? node.out[0] : node.in[0]].dtype);
   }
 
   std::uint32_t new_buffer(ValueId value, std::size_t bytes) {
@@ -277,7 +269,8 @@ class Builder {
 
   std::uint32_t add_copy_to(std::uint32_t from, std::uint32_t buffer) {
     Layout layout = contiguous_layout(p_.places_[from].layout.shape, p_.places_[from].layout.dtype);
-    const ops::Kernel& kernel = kernel_of(ops::kCopy, layout.dtype);
+    const ops::Kernel& kernel =
+        ops::kernel_table(DeviceType::cpu).find(ops::kCopy.index, layout.dtype);
     p_.places_.push_back({buffer, std::move(layout)});
     const auto place = static_cast<std::uint32_t>(p_.places_.size() - 1);
     add_step(&ops::kCopy, kernel, nullptr, {&from, 1}, {&place, 1});
@@ -457,6 +450,14 @@ Program::Program(std::shared_ptr<const Graph> written, ProgramOptions options)
 }
 
 Program::~Program() = default;
+
+std::size_t Program::stack_bytes() const {
+  std::size_t most = stack_bytes_.load(std::memory_order_relaxed);
+  for (const Control& control : controls_) {
+    for (const auto& body : control.bodies) most = std::max(most, body->stack_bytes());
+  }
+  return most;
+}
 
 std::size_t Program::held_bytes() const {
   std::size_t bytes = 0;

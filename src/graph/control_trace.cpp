@@ -128,6 +128,21 @@ bool is_stateful(const Bodies& bodies) {
   return std::ranges::any_of(bodies, [](const auto& body) { return draws(*body); });
 }
 
+// The bodies as a node has them, and what they use from outside, which the node is given after
+// `in`.
+ControlAttrs finish_bodies(std::vector<Traced>& bodies, std::vector<Tensor>& in) {
+  Imports imports;
+  for (const Traced& body : bodies) imports.add(body);
+  ControlAttrs attrs;
+  for (Traced& body : bodies) {
+    imports.give(body);
+    attrs.bodies.push_back(finished(std::move(body)));
+  }
+  attrs.tells_counter = is_stateful(attrs.bodies);
+  imports.append_to(in);
+  return attrs;
+}
+
 std::vector<Tensor> append(const ops::OpDef& op, std::vector<Tensor> in, const ControlAttrs& attrs,
                            std::size_t outputs, std::source_location site) {
   std::vector<Tensor> out(outputs + (attrs.tells_counter ? 1 : 0));
@@ -313,17 +328,9 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
       body.graph.results.push_back(graph::value_at_end(body, variable, before));
     }
   }
-  graph::Imports imports;
-  for (const Traced& body : bodies) imports.add(body);
-  ControlAttrs attrs;
-  for (Traced& body : bodies) {
-    imports.give(body);
-    attrs.bodies.push_back(graph::finished(std::move(body)));
-  }
-  attrs.tells_counter = graph::is_stateful(attrs.bodies);
   const CallScope call(op, site);
   std::vector<Tensor> in{cast(reshape(Arg(which, site), {}), DType::int32)};
-  imports.append_to(in);
+  const ControlAttrs attrs = graph::finish_bodies(bodies, in);
   std::vector<Tensor> made =
       graph::append(graph::kBranch, std::move(in), attrs, results + assigned.size(), site);
   for (std::size_t i = 0; i < assigned.size(); ++i) {
@@ -362,17 +369,10 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
     }
     state.push_back(before);
   }
-  graph::Imports imports;
-  for (const Traced& each : bodies) imports.add(each);
-  ControlAttrs attrs;
-  for (Traced& each : bodies) {
-    imports.give(each);
-    attrs.bodies.push_back(graph::finished(std::move(each)));
-  }
-  attrs.state = state.size();
+  const std::size_t states = state.size();
+  ControlAttrs attrs = graph::finish_bodies(bodies, state);
+  attrs.state = states;
   attrs.steps = options.most_steps;
-  attrs.tells_counter = graph::is_stateful(attrs.bodies);
-  imports.append_to(state);
   std::vector<Tensor> made =
       graph::append(graph::kLoop, std::move(state), attrs, attrs.state, site);
   for (std::size_t i = 0; i < assigned.size(); ++i) around.assign(assigned[i], made[own + i], site);
@@ -421,18 +421,13 @@ std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::ve
     traced.graph.inputs.insert(traced.graph.inputs.begin() + at, begin);
     state.push_back(before);
   }
-  graph::Imports imports;
-  imports.add(traced);
-  imports.give(traced);
-  ControlAttrs attrs;
-  attrs.bodies.push_back(graph::finished(std::move(traced)));
-  attrs.state = state.size();
-  attrs.sequences = sequences.size();
-  attrs.steps = steps;
-  attrs.tells_counter = graph::is_stateful(attrs.bodies);
+  const std::size_t states = state.size();
   std::vector<Tensor> in = std::move(state);
   in.insert(in.end(), sequences.begin(), sequences.end());
-  imports.append_to(in);
+  ControlAttrs attrs = graph::finish_bodies(bodies, in);
+  attrs.state = states;
+  attrs.sequences = sequences.size();
+  attrs.steps = steps;
   std::vector<Tensor> made =
       graph::append(graph::kScan, std::move(in), attrs, attrs.state + given + attrs.state, site);
   for (std::size_t i = 0; i < assigned.size(); ++i) {

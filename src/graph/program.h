@@ -59,7 +59,7 @@ class Program {
   double plan_us() const { return plan_us_; }
   std::size_t held_bytes() const;  // constants and captures
   std::size_t steps() const { return steps_.size(); }
-  std::size_t stack_bytes() const { return stack_bytes_.load(std::memory_order_relaxed); }
+  std::size_t stack_bytes() const;  // the most that a loop in it kept of its states
 
   // One call. `in` are tensors of the graph's inputs' shapes and dtypes; safe from several threads.
   void run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,

@@ -191,6 +191,23 @@ TEST(WhileLoop, what_its_gradient_keeps_is_reported_and_given_back) {
   EXPECT_EQ(memory().live_bytes, before.live_bytes);
 }
 
+TEST(WhileLoop, a_stack_inside_a_branch_is_reported_too) {
+  Function f = function("inner", [](Tensor x) {
+    return cond(
+        sum(x) > 0.f,
+        [&] {
+          GradientTape tape;
+          tape.watch(x);
+          return tape.gradient(sum(collatz_like(x)), x);
+        },
+        [&] { return x; });
+  });
+  f(tensor({-1.f}));
+  EXPECT_EQ(f.traces()[0].stack_bytes, 0u);
+  f(tensor({2.f}));
+  EXPECT_GT(f.traces()[0].stack_bytes, 0u);
+}
+
 TEST(WhileLoop, may_be_bounded) {
   const auto fn = [](Tensor x) {
     return while_loop([](Tensor) { return tensor({true}); }, [](Tensor y) { return y * 2.f; }, x,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/with_type.h"
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "ops/arithmetic.h"
@@ -74,27 +75,16 @@ class Known {
   }
 
  private:
+  // NaN for what is no number.
   static double element(const std::byte* data, DType dtype) {
-    const auto as = [data]<class T>(T value) {
-      std::memcpy(&value, data, sizeof value);
-      return static_cast<double>(value);
-    };
-    switch (dtype) {
-      case DType::float32:
-        return as(float{});
-      case DType::float64:
-        return as(double{});
-      case DType::int32:
-        return as(std::int32_t{});
-      case DType::int64:
-        return as(std::int64_t{});
-      case DType::int8:
-        return as(std::int8_t{});
-      case DType::uint8:
-        return as(std::uint8_t{});
-      default:
+    return with_type(dtype, [data]<class T>(T value) {
+      if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+        std::memcpy(&value, data, sizeof value);
+        return static_cast<double>(value);
+      } else {
         return std::nan("");
-    }
+      }
+    });
   }
 
   static bool alike(const Seen& a, const Seen& b) {
