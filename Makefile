@@ -49,7 +49,7 @@ lint:
 	@tools/check_layers
 	@tools/check_file_length
 	@cmake --preset release --log-level=WARNING
-	@run-clang-tidy-19 -quiet -j $(JOBS) -p build/release '$(CURDIR)/src/'
+	@tools/tidy -j $(JOBS)
 
 sanitize:
 	@tools/setup base sanitize

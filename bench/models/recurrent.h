@@ -73,8 +73,8 @@ class Lstm : public Recurrent {
 
  private:
   // The backward pass has c anyway: tanh(c) is computed again instead of kept for every step.
-  tenure::Function<Tensor(Tensor, Tensor)> output_of_cell_ = tenure::checkpoint(
-      "output", [](Tensor gate, Tensor c) { return gate * tanh(c); });
+  tenure::Function<Tensor(Tensor, Tensor)> output_of_cell_ =
+      tenure::checkpoint("output", [](Tensor gate, Tensor c) { return gate * tanh(c); });
 };
 
 }  // namespace bench::models
