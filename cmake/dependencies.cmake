@@ -1,6 +1,7 @@
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
 find_package(hwy REQUIRED)
 find_package(dlpack REQUIRED)
 find_package(kissfft REQUIRED COMPONENTS SHARED float)
@@ -9,5 +10,5 @@ find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 mark_as_advanced(OPENBLAS_LIBRARY)
 
 target_link_libraries(tenure_build INTERFACE
-  Threads::Threads OpenMP::OpenMP_CXX fmt::fmt hwy::hwy dlpack::dlpack
+  Threads::Threads OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json hwy::hwy dlpack::dlpack
   kissfft::kissfft-float "${OPENBLAS_LIBRARY}")

@@ -4,6 +4,7 @@
 //   w.assign(w - 0.1 * grad);
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -18,14 +19,19 @@ namespace detail {
 struct VariableState;
 }
 
+// What memory() counts a variable's bytes as.
+enum class VariableKind : std::uint8_t { parameter, optimizer_state, layer_state, other };
+
 struct VariableOptions {
   std::string name = {};
   bool trainable = true;  // watched by tapes
+  VariableKind kind = VariableKind::parameter;
 };
 
 // A copyable handle; copies stand for the same variable.
 class TENURE_API Variable {
  public:
+  Variable() = default;  // an empty handle: any use but defined() is a ValueError
   explicit Variable(Tensor value, VariableOptions options = {},
                     std::source_location site = std::source_location::current());
 
@@ -34,6 +40,7 @@ class TENURE_API Variable {
   // Shape and dtype stay. Overwrites the old bytes when nobody else uses them.
   void assign(Arg value);
 
+  bool defined() const { return state_ != nullptr; }
   const Shape& shape() const;
   DType dtype() const;
   std::string name() const;

@@ -22,7 +22,7 @@ namespace {
 // A saved value over bytes that are the variable's alone to overwrite when nobody else looks:
 // `value`'s own where it fills its storage, else a row-major copy.
 Saved slot_from(Header& value, const detail::VariableState& variable) {
-  Saved slot(new_saved(value, Claim::parameter, variable.label));
+  Saved slot(new_saved(value, variable.claim, variable.label));
   slot.get()->value_id = variable.id;
   const bool whole = value.layout.contiguous && value.layout.nbytes() == value.storage->nbytes;
   if (whole && !value.storage->is_external()) return slot;
@@ -34,6 +34,26 @@ Saved slot_from(Header& value, const detail::VariableState& variable) {
   return slot;
 }
 
+Claim claim_of(VariableKind kind) {
+  switch (kind) {
+    case VariableKind::parameter:
+      return Claim::parameter;
+    case VariableKind::optimizer_state:
+      return Claim::optimizer_state;
+    case VariableKind::layer_state:
+      return Claim::layer_state;
+    case VariableKind::other:
+      break;
+  }
+  return Claim::other;
+}
+
+detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& state) {
+  if (state == nullptr) [[unlikely]]
+    raise<ValueError>("variable: the handle is empty: nothing was put into it");
+  return *state;
+}
+
 }  // namespace
 
 Variable::Variable(Tensor value, VariableOptions options, std::source_location site)
@@ -41,6 +61,7 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
   const Pin pin(value, "variable", site);
   state_->label = LabelRef::make("variable", options.name, site);
   state_->id = detail::new_value_id();
+  state_->claim = claim_of(options.kind);
   state_->value = slot_from(*pin, *state_);
   state_->shape = pin->layout.shape;
   state_->dtype = pin->layout.dtype;
@@ -48,6 +69,7 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
 }
 
 Tensor Variable::read(std::source_location site) const {
+  checked(state_);
   Tensor value;
   if (!detail::trace_read(state_, site, value)) {
     const std::lock_guard lock(state_->mutex);
@@ -68,6 +90,7 @@ Tensor Variable::read(std::source_location site) const {
 }
 
 void Variable::assign(Arg value) {
+  checked(state_);
   if (value.scalar()) {
     raise<ShapeError>("assign: a number for a variable of shape {}: use full(shape, value)",
                       state_->shape);
@@ -98,18 +121,20 @@ void Variable::assign(Arg value) {
   state_->value = slot_from(*pin, *state_);
 }
 
-const Shape& Variable::shape() const { return state_->shape; }
-DType Variable::dtype() const { return state_->dtype; }
-std::string Variable::name() const { return state_->label->text; }
-bool Variable::trainable() const { return state_->trainable; }
-std::uint64_t Variable::id() const { return state_->id; }
+const Shape& Variable::shape() const { return checked(state_).shape; }
+DType Variable::dtype() const { return checked(state_).dtype; }
+std::string Variable::name() const { return checked(state_).label->text; }
+bool Variable::trainable() const { return checked(state_).trainable; }
+std::uint64_t Variable::id() const { return checked(state_).id; }
 
 void Variable::dispose(std::source_location site) {
+  checked(state_);
   const std::lock_guard lock(state_->mutex);
   kill(*state_->value.get(), Cause::disposed, site, {});
 }
 
 bool Variable::is_disposed() const {
+  checked(state_);
   const std::lock_guard lock(state_->mutex);
   return state_->value.get()->is_dead();
 }
@@ -117,6 +142,8 @@ bool Variable::is_disposed() const {
 Arg::Arg(const Variable& variable, std::source_location site)
     : site_(site), tensor_(variable.read(site)) {}
 
-Source::Source(const Variable& variable) : variable_(Access::state(variable)) {}
+Source::Source(const Variable& variable) : variable_(Access::state(variable)) {
+  checked(variable_);
+}
 
 }  // namespace tenure

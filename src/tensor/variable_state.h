@@ -17,6 +17,7 @@ struct VariableState {
   DType dtype = DType::float32;
   LabelRef label;
   bool trainable = true;
+  Claim claim = Claim::parameter;
 };
 
 }  // namespace tenure::detail

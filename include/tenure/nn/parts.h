@@ -1,0 +1,165 @@
+// What layers are set up with: activations, initializers, regularizers, constraints. Each is given
+// by its Keras name, or as an object, or as a function of your own.
+//
+//   nn::Dense({.units = 8, .activation = "relu", .kernel_initializer = nn::HeNormal({.seed = 7})});
+//   nn::Dense({.units = 8, .activation = [](Tensor x) { return x * sigmoid(x); }});
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tenure/dtype.h"
+#include "tenure/export.h"
+#include "tenure/shape.h"
+#include "tenure/tensor.h"
+
+namespace tenure::nn {
+
+// A function with a name and, for files, its settings as a JSON object.
+template <class Signature>
+struct Named {
+  std::string class_name;  // "GlorotUniform"; empty for a function of the user's
+  std::string config = "{}";
+  std::function<Signature> call;
+};
+
+// A copyable handle to one of the four.
+template <class Signature>
+class Part {
+ public:
+  Part() = default;
+  explicit Part(Named<Signature> named)
+      : named_(std::make_shared<const Named<Signature>>(std::move(named))) {}
+  bool given() const { return named_ != nullptr; }
+  const std::string& class_name() const { return named_->class_name; }
+  const std::string& config() const { return named_->config; }
+
+ protected:
+  const std::function<Signature>& function() const { return named_->call; }
+
+ private:
+  std::shared_ptr<const Named<Signature>> named_;
+};
+
+// "linear", "relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "silu" (or "swish"), "mish",
+// "sigmoid", "hard_sigmoid", "log_sigmoid", "tanh", "softmax", "log_softmax", "softplus",
+// "softsign", "exponential".
+class TENURE_API ActivationFn : public Part<Tensor(Tensor)> {
+ public:
+  ActivationFn() = default;  // "linear"
+  ActivationFn(const char* name);
+  ActivationFn(const std::string& name);
+  template <class F>
+    requires std::is_invocable_r_v<Tensor, F, Tensor>
+  ActivationFn(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
+  std::string name() const;  // "linear" for none, "" for a function of the user's
+  bool is_linear() const;
+  Tensor operator()(Tensor x) const { return is_linear() ? x : function()(std::move(x)); }
+};
+
+// "zeros", "ones", "glorot_uniform", "he_normal" ..., or an object below.
+class TENURE_API Initializer : public Part<Tensor(const Shape&, DType)> {
+ public:
+  Initializer() = default;
+  Initializer(const char* name);
+  Initializer(const std::string& name);
+  explicit Initializer(Named<Tensor(const Shape&, DType)> named) : Part(std::move(named)) {}
+  template <class F>
+    requires std::is_invocable_r_v<Tensor, F, const Shape&, DType>
+  Initializer(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
+  Tensor operator()(const Shape& shape, DType dtype = DType::float32) const {
+    return function()(shape, dtype);
+  }
+};
+
+struct SeedOptions {
+  std::optional<std::uint64_t> seed = {};
+};
+struct ConstantOptions {
+  double value = 0;
+};
+struct RandomNormalOptions {
+  double mean = 0;
+  double stddev = 0.05;
+  std::optional<std::uint64_t> seed = {};
+};
+struct RandomUniformOptions {
+  double minval = -0.05;
+  double maxval = 0.05;
+  std::optional<std::uint64_t> seed = {};
+};
+struct VarianceScalingOptions {
+  double scale = 1;
+  std::string mode = "fan_in";          // or "fan_out", "fan_avg"
+  std::string distribution = "normal";  // (truncated) or "untruncated_normal", "uniform"
+  std::optional<std::uint64_t> seed = {};
+};
+struct OrthogonalOptions {
+  double gain = 1;
+  std::optional<std::uint64_t> seed = {};
+};
+struct GainOptions {
+  double gain = 1;
+};
+TENURE_API Initializer Zeros();
+TENURE_API Initializer Ones();
+TENURE_API Initializer Constant(ConstantOptions options);
+TENURE_API Initializer RandomNormal(RandomNormalOptions options = {});
+TENURE_API Initializer RandomUniform(RandomUniformOptions options = {});
+TENURE_API Initializer TruncatedNormal(RandomNormalOptions options = {});
+TENURE_API Initializer VarianceScaling(VarianceScalingOptions options = {});
+TENURE_API Initializer GlorotNormal(SeedOptions options = {});
+TENURE_API Initializer GlorotUniform(SeedOptions options = {});
+TENURE_API Initializer HeNormal(SeedOptions options = {});
+TENURE_API Initializer HeUniform(SeedOptions options = {});
+TENURE_API Initializer LecunNormal(SeedOptions options = {});
+TENURE_API Initializer LecunUniform(SeedOptions options = {});
+TENURE_API Initializer Orthogonal(OrthogonalOptions options = {});
+TENURE_API Initializer Identity(GainOptions options = {});
+
+// A penalty added to the loss: "l1", "l2", "l1_l2", or an object below.
+class TENURE_API Regularizer : public Part<Tensor(Tensor)> {
+ public:
+  Regularizer() = default;  // none
+  Regularizer(const char* name);
+  Regularizer(const std::string& name);
+  explicit Regularizer(Named<Tensor(Tensor)> named) : Part(std::move(named)) {}
+  template <class F>
+    requires std::is_invocable_r_v<Tensor, F, Tensor>
+  Regularizer(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
+  Tensor operator()(Tensor weight) const { return function()(std::move(weight)); }
+};
+TENURE_API Regularizer L1(double l1 = 0.01);
+TENURE_API Regularizer L2(double l2 = 0.01);
+TENURE_API Regularizer L1L2(double l1 = 0.01, double l2 = 0.01);
+
+// What a weight is made to fulfil after each step: "max_norm", "min_max_norm", "non_neg",
+// "unit_norm", or an object below.
+class TENURE_API Constraint : public Part<Tensor(Tensor)> {
+ public:
+  Constraint() = default;  // none
+  Constraint(const char* name);
+  Constraint(const std::string& name);
+  explicit Constraint(Named<Tensor(Tensor)> named) : Part(std::move(named)) {}
+  template <class F>
+    requires std::is_invocable_r_v<Tensor, F, Tensor>
+  Constraint(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
+  Tensor operator()(Tensor weight) const { return function()(std::move(weight)); }
+};
+struct MinMaxNormOptions {
+  double min_value = 0;
+  double max_value = 1;
+  double rate = 1;
+  int axis = 0;
+};
+TENURE_API Constraint MaxNorm(double max_value = 2, int axis = 0);
+TENURE_API Constraint MinMaxNorm(MinMaxNormOptions options = {});
+TENURE_API Constraint NonNeg();
+TENURE_API Constraint UnitNorm(int axis = 0);
+
+}  // namespace tenure::nn

@@ -1,0 +1,29 @@
+// Eager code in the middle of whatever is going on: no trace, no tape, no user's scope sees it.
+// Weights are made so, wherever the first call of a layer stands.
+#pragma once
+
+#include "memory/context.h"
+
+namespace tenure::nn::detail {
+
+class EagerScope {
+ public:
+  EagerScope() : context_(tenure::detail::context()), outer_(context_) {
+    if (context_.trace != nullptr) context_.random = &tenure::detail::default_random();
+    context_.scope = nullptr;
+    context_.tapes = nullptr;
+    context_.trace = nullptr;
+    context_.trace_id = 0;
+    context_.function = nullptr;
+    context_.free = nullptr;
+  }
+  ~EagerScope() { context_ = outer_; }
+  EagerScope(const EagerScope&) = delete;
+  EagerScope& operator=(const EagerScope&) = delete;
+
+ private:
+  tenure::detail::Context& context_;
+  tenure::detail::Context outer_;
+};
+
+}  // namespace tenure::nn::detail

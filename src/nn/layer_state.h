@@ -1,0 +1,113 @@
+// What every layer holds, and the library's way into the public handles.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "memory/label.h"
+#include "tenure/function.h"
+#include "tenure/nn/layer.h"
+#include "tenure/story.h"
+
+namespace tenure::nn::detail {
+
+// A weight and what the training step has to do about it.
+struct Weight {
+  Variable variable;
+  Regularizer regularizer;
+  Constraint constraint;
+  bool trainable = true;
+};
+
+struct LayerDeath {
+  std::source_location site;
+  tenure::detail::LabelRef by;  // the model that owned it; none: the user disposed of the layer
+};
+
+struct LayerState {
+  LayerOptions options;
+  tenure::detail::LabelRef label;  // class, name, and where it was made
+  std::vector<Weight> weights;
+  std::vector<Layer> layers;
+  std::vector<Variable> slots;  // made by add_state
+  std::atomic<bool> built{false};
+  std::recursive_mutex building;
+  std::atomic<bool> trainable{true};
+  std::atomic<bool> recompute{false};
+  std::atomic<int> owners{0};  // models (or layers) that it is part of
+  mutable std::mutex dying;    // guards `death`
+  std::atomic<bool> disposed{false};
+  std::optional<LayerDeath> death;
+  // The call as one operation whose gradient runs it again.
+  std::optional<Function<std::vector<Tensor>(std::vector<Tensor>, std::vector<Tensor>)>> recomputed;
+  std::size_t recomputed_outputs = 0;  // what it gives after these are losses
+  std::atomic<bool> warned_of_mask{false};
+};
+
+// The call of a layer that gave a node; an input has no inputs of its own.
+struct NodeCall {
+  Layer layer;
+  std::vector<Node> inputs;
+  std::vector<Spec> outputs;
+  std::source_location site;
+};
+
+struct LayerAccess {
+  static LayerBase& base(const Layer& layer) { return *layer.base_; }
+  static const std::shared_ptr<LayerBase>& shared(const Layer& layer) { return layer.base_; }
+  static LayerState& state(const LayerBase& base) { return *base.state_; }
+  static LayerState& state(const Layer& layer) { return *layer.base_->state_; }
+  static Node node(std::shared_ptr<const NodeCall> call, std::size_t output) {
+    return Node(std::move(call), output);
+  }
+  static const std::shared_ptr<const NodeCall>& call(const Node& node) { return node.call_; }
+  static std::size_t output(const Node& node) { return node.output_; }
+  static void add_layer(LayerBase& owner, const Layer& layer) { owner.add_layer(layer); }
+};
+
+// Gives the layer its name and label where it has none yet.
+void complete(LayerBase& base, std::source_location site = {});
+
+// A new built-in layer, made at `site`.
+template <class T, class... A>
+std::shared_ptr<LayerBase> make_base(std::source_location site, A&&... args) {
+  auto base = std::make_shared<T>(std::forward<A>(args)...);
+  complete(*base, site);
+  return base;
+}
+
+// One call of a layer: refused when it is disposed; builds it at first.
+std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& inputs, const Call& call,
+                               std::source_location site);
+void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site);
+// What the layer gives for such inputs: it is traced, at sizes that stand for those that may vary.
+std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
+                               std::source_location site);
+
+// The weights of a layer and those in it, each once. `trainable` false freezes what is below.
+struct FoundWeight {
+  Weight* weight;
+  LayerBase* layer;
+  bool trainable;
+};
+std::vector<FoundWeight> all_weights(LayerBase& base);
+std::vector<Variable> all_states(LayerBase& base);
+
+[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used);
+void check_alive(const LayerBase& base, std::source_location used);
+
+// Takes a model's count off a layer; at zero, frees it.
+Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,
+                       std::source_location site);
+// Frees what the layer brought. The caller knows that nobody owns it.
+int free_layer(LayerBase& base, const tenure::detail::LabelRef& by, std::source_location site);
+
+std::string layer_text(const LayerBase& base);  // Dense "dense_1"
+Spec spec_of(const Tensor& tensor);
+
+}  // namespace tenure::nn::detail

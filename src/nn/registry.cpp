@@ -1,0 +1,51 @@
+// The layers that a file may name.
+#include <map>
+#include <mutex>
+
+#include "core/raise.h"
+#include "nn/layers/rows.h"
+
+namespace tenure::nn {
+
+namespace {
+
+struct OwnLayers {
+  std::mutex mutex;
+  std::map<std::string, std::function<Layer(const std::string&)>> makers;
+};
+OwnLayers& own_layers() {
+  static OwnLayers own;
+  return own;
+}
+
+}  // namespace
+
+void register_layer(const std::string& class_name,
+                    std::function<Layer(const std::string& config)> make) {
+  const std::lock_guard lock(own_layers().mutex);
+  own_layers().makers[class_name] = std::move(make);
+}
+
+namespace detail {
+
+Layer layer_from_json(const std::string& class_name, const Json& config) {
+  for (const auto family : {core_layers}) {
+    for (const LayerRow& row : family()) {
+      if (class_name == row.class_name) return row.make(config);
+    }
+  }
+  std::function<Layer(const std::string&)> make;
+  {
+    const std::lock_guard lock(own_layers().mutex);
+    const auto found = own_layers().makers.find(class_name);
+    if (found != own_layers().makers.end()) make = found->second;
+  }
+  if (!make) {
+    raise<UnsupportedError>(
+        "no layer is called \"{}\": if it is one of your own, register_layer it first", class_name);
+  }
+  return make(config.dump());
+}
+
+}  // namespace detail
+}  // namespace tenure::nn
