@@ -93,6 +93,7 @@ void write_rows(const std::string& path, const std::vector<Row>& rows, const pla
 int run(const Arguments& arguments) {
   const std::vector<Row> rows = read_rows(arguments.problem);
   std::vector<plan::Buffer> buffers;
+  buffers.reserve(rows.size());
   for (const Row& row : rows) buffers.push_back(row.buffer);
   const auto begin = std::chrono::steady_clock::now();
   const plan::Plan plan = plan::make_plan(

@@ -26,4 +26,20 @@ class EagerScope {
   tenure::detail::Context outer_;
 };
 
+// Work on another thread, in the session of whoever started it.
+class SessionScope {
+ public:
+  explicit SessionScope(tenure::detail::SessionState* session)
+      : context_(tenure::detail::context()), outer_(context_.session) {
+    context_.session = session;
+  }
+  ~SessionScope() { context_.session = outer_; }
+  SessionScope(const SessionScope&) = delete;
+  SessionScope& operator=(const SessionScope&) = delete;
+
+ private:
+  tenure::detail::Context& context_;
+  tenure::detail::SessionState* outer_;
+};
+
 }  // namespace tenure::nn::detail

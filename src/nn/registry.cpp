@@ -3,6 +3,8 @@
 #include <mutex>
 
 #include "core/raise.h"
+#include "nn/containers.h"
+#include "nn/input_layer.h"
 #include "nn/layers/rows.h"
 
 namespace tenure::nn {
@@ -28,8 +30,22 @@ void register_layer(const std::string& class_name,
 
 namespace detail {
 
+namespace {
+
+std::span<const LayerRow> container_layers() {
+  static constexpr LayerRow rows[] = {
+      {"InputLayer", input_layer_from_json},
+      {"Sequential", sequential_from_json},
+      {"Functional", functional_from_json},
+      {"Model", functional_from_json},  // Keras before 2.4, and TensorFlow.js
+  };
+  return rows;
+}
+
+}  // namespace
+
 Layer layer_from_json(const std::string& class_name, const Json& config) {
-  for (const auto family : {core_layers}) {
+  for (const auto family : {container_layers, core_layers}) {
     for (const LayerRow& row : family()) {
       if (class_name == row.class_name) return row.make(config);
     }

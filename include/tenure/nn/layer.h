@@ -48,8 +48,9 @@ struct Disposal {
 // How a layer is called.
 struct Call {
   bool training = false;
-  std::vector<Tensor> masks = {};         // per input; empty, or empty handles, for none
-  std::vector<Tensor>* losses = nullptr;  // collects what add_loss is given
+  std::vector<Tensor> masks = {};               // per input; empty, or empty handles, for none
+  std::vector<Tensor>* losses = nullptr;        // collects what add_loss is given
+  std::vector<Tensor>* output_masks = nullptr;  // where a model tells the masks of its outputs
 
   Tensor mask(std::size_t input = 0) const {
     return input < masks.size() ? masks[input] : Tensor();

@@ -33,10 +33,10 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/dataset.h"
 #include "tenure/export.h"
 #include "tenure/job.h"
 #include "tenure/nn/callbacks.h"
-#include "tenure/nn/dataset.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/losses.h"
 #include "tenure/nn/metrics.h"
@@ -46,8 +46,8 @@ namespace tenure::nn {
 
 struct CompileOptions {
   Optimizer optimizer = "rmsprop";
-  std::vector<Loss> loss = {};           // one, or one per output
-  std::vector<Metric> metrics = {};      // of every output
+  std::vector<Loss> loss = {};            // one, or one per output
+  std::vector<Metric> metrics = {};       // of every output
   std::vector<double> loss_weights = {};  // per output; default: 1
   int accumulate = 1;  // batches whose gradients are averaged into one step of the optimizer
   bool eager = false;  // steps run operation by operation, for debugging; the numbers are the same
@@ -56,8 +56,8 @@ struct CompileOptions {
 struct FitOptions {
   int epochs = 1;
   std::int64_t batch_size = 32;
-  bool shuffle = true;  // not for stateful models, nor for datasets
-  double validation_split = 0;  // of the examples, the last ones
+  bool shuffle = true;                     // not for stateful models, nor for datasets
+  double validation_split = 0;             // of the examples, the last ones
   std::optional<Dataset> validation = {};  // Dataset::from_tensors(x, y), or any other
   int validation_freq = 1;
   std::map<int, double> class_weight = {};
@@ -77,9 +77,6 @@ struct EvaluateOptions {
   Tensor sample_weight = {};
   Verbose verbose = Verbose::silent;
 };
-
-// Loss and metrics by name, in order.
-using Logs = std::vector<std::pair<std::string, double>>;
 
 namespace detail {
 struct ModelState;
@@ -159,11 +156,11 @@ class TENURE_API Model : public Layer {
   Job<Tensor> predict_async(const Tensor& x, PredictOptions options = {},
                             std::source_location site = std::source_location::current()) const;
 
-  std::vector<Spec> inputs() const;   // empty until the model knows them
+  std::vector<Spec> inputs() const;  // empty until the model knows them
   std::vector<Spec> outputs() const;
-  Optimizer optimizer() const;        // that it was compiled with
-  std::string summary() const;        // a table
-  std::string dot() const;            // a picture, for Graphviz
+  Optimizer optimizer() const;  // that it was compiled with
+  std::string summary() const;  // a table
+  std::string dot() const;      // a picture, for Graphviz
   WeakModel weak() const;
 
   // A whole model: architecture, weights, optimizer. See tenure/nn/files.h for other formats.
@@ -183,8 +180,7 @@ class TENURE_API Sequential : public Model {
  public:
   explicit Sequential(std::vector<Layer> layers = {}, ModelOptions options = {},
                       std::source_location site = std::source_location::current());
-  void add(const Layer& layer,
-           std::source_location site = std::source_location::current()) const;
+  void add(const Layer& layer, std::source_location site = std::source_location::current()) const;
   void pop(std::source_location site = std::source_location::current()) const;
 };
 

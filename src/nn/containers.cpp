@@ -1,0 +1,273 @@
+#include "nn/containers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/input_layer.h"
+
+namespace tenure::nn::detail {
+
+std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inputs,
+                                const Call& call) {
+  LayerBase& base = LayerAccess::base(layer);
+  std::vector<Tensor> values, masks, made_masks;
+  for (const Flow& input : inputs) values.push_back(input.value);
+  for (const Flow& input : inputs) masks.push_back(input.mask);
+  const Call inner{.training = call.training,
+                   .masks = masks,
+                   .losses = call.losses,
+                   .output_masks = &made_masks};
+  std::vector<Tensor> outputs =
+      call_layer(base, values, inner, tenure::detail::context().call.site);
+  if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, masks));
+  made_masks.resize(outputs.size());
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    flows.push_back({std::move(outputs[i]), std::move(made_masks[i])});
+  }
+  return flows;
+}
+
+namespace {
+
+// What a model gives, and where it is asked for, the masks.
+std::vector<Tensor> give(std::vector<Flow> flows, const Call& call) {
+  std::vector<Tensor> values;
+  for (Flow& flow : flows) {
+    if (call.output_masks != nullptr) call.output_masks->push_back(std::move(flow.mask));
+    values.push_back(std::move(flow.value));
+  }
+  return values;
+}
+
+void check_names(const std::vector<Layer>& layers, const LayerBase& model) {
+  std::set<std::string> names;
+  for (const Layer& layer : layers) {
+    if (!names.insert(layer.name()).second) {
+      raise<ValueError>("{}: two layers are called \"{}\": give one another name",
+                        layer_text(model), layer.name());
+    }
+  }
+}
+
+}  // namespace
+
+// ---- GraphModel
+
+GraphModel::GraphModel(std::vector<Node> inputs, std::vector<Node> outputs,
+                       const ModelOptions& options)
+    : Container({.name = options.name}) {
+  structure_.inputs = std::move(inputs);
+  structure_.outputs = std::move(outputs);
+  if (structure_.outputs.empty()) raise<ValueError>("Model: it has no outputs");
+  for (const Node& input : structure_.inputs) {
+    if (!LayerAccess::call(input)->inputs.empty()) {
+      raise<ValueError>("Model: an input of it is an output of {}: begin with Input",
+                        layer_text(LayerAccess::base(input.layer())));
+    }
+    structure_.calls.push_back(LayerAccess::call(input));
+  }
+  std::vector<const NodeCall*> in_progress;
+  for (const Node& output : structure_.outputs) visit(LayerAccess::call(output), in_progress);
+  make_steps();
+}
+
+void GraphModel::visit(const std::shared_ptr<const NodeCall>& call,
+                       std::vector<const NodeCall*>& in_progress) {
+  if (std::ranges::find(structure_.calls, call) != structure_.calls.end()) return;
+  if (call->inputs.empty()) {
+    raise<ValueError>("Model: an output depends on the input \"{}\", which is none of the model's",
+                      call->layer.name());
+  }
+  in_progress.push_back(call.get());
+  for (const Node& input : call->inputs) visit(LayerAccess::call(input), in_progress);
+  in_progress.pop_back();
+  structure_.calls.push_back(call);
+}
+
+void GraphModel::make_steps() {
+  std::map<const NodeCall*, std::size_t> first;  // of a call's outputs among all values
+  std::vector<Layer> layers;
+  for (const auto& call : structure_.calls) {
+    if (std::ranges::find(layers, call->layer) == layers.end()) layers.push_back(call->layer);
+    first[call.get()] = values_;
+    values_ += call->outputs.size();
+  }
+  check_names(layers, *this);
+  for (const Layer& layer : layers) LayerAccess::add_layer(*this, layer);
+  const auto place = [&](const Node& node) {
+    return first.at(LayerAccess::call(node).get()) + LayerAccess::output(node);
+  };
+  for (const Node& output : structure_.outputs) results_.push_back(place(output));
+  std::map<std::size_t, std::size_t> last;  // step that reads a value last
+  for (const auto& call : structure_.calls) {
+    if (call->inputs.empty()) continue;
+    Step step{call->layer, {}, first.at(call.get()), call->outputs.size(), {}};
+    for (const Node& input : call->inputs) {
+      step.inputs.push_back({place(input)});
+      last[place(input)] = steps_.size();
+    }
+    steps_.push_back(std::move(step));
+  }
+  for (const auto& [value, step] : last) {
+    if (std::ranges::find(results_, value) == results_.end()) {
+      steps_[step].last_used.push_back(value);
+    }
+  }
+}
+
+void GraphModel::build_all(const std::vector<Shape>&) {}  // the layers were, with their nodes
+
+std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, const Call& call) {
+  if (inputs.size() != structure_.inputs.size()) {
+    raise<ValueError>("{}: takes {} inputs, was given {}", layer_text(*this),
+                      structure_.inputs.size(), inputs.size());
+  }
+  std::vector<Flow> values(values_);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& given = spec_of(inputs[i]).shape;
+    const Shape& wanted = structure_.inputs[i].shape();
+    bool fits = given.rank() == wanted.rank();
+    for (int axis = 0; fits && axis < given.rank(); ++axis) {
+      fits = wanted[axis] == kAny || wanted[axis] == given[axis];
+    }
+    if (!fits) {
+      raise<ShapeError>("input \"{}\" has shape {} (-1: any size), was given {}",
+                        structure_.inputs[i].layer().name(), wanted, given);
+    }
+    values[i] = {inputs[i], call.mask(i)};
+  }
+  for (const Step& step : steps_) {
+    std::vector<Flow> arguments;
+    for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
+    for (const std::size_t done : step.last_used) values[done] = {};
+    std::vector<Flow> made = call_in_model(step.layer, arguments, call);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      values[step.first_output + i] = std::move(made[i]);
+    }
+  }
+  std::vector<Flow> results;
+  for (const std::size_t result : results_) results.push_back(values[result]);
+  return give(std::move(results), call);
+}
+
+// ---- SequentialModel
+
+SequentialModel::SequentialModel(std::vector<Layer> layers, const ModelOptions& options,
+                                 std::source_location site)
+    : Container({.name = options.name}) {
+  for (const Layer& layer : layers) add(layer, site);
+}
+
+std::vector<Layer> SequentialModel::chain() const {
+  const std::lock_guard lock(mutex_);
+  return chain_;
+}
+
+const Structure* SequentialModel::structure() const {
+  const std::lock_guard lock(mutex_);
+  return structure_.get();
+}
+
+// The next layer's node, where the inputs are known.
+void SequentialModel::extend(const Layer& layer, std::source_location site) {
+  const Node node = layer(structure_->outputs.front(), site);
+  structure_->calls.push_back(LayerAccess::call(node));
+  structure_->outputs = {node};
+}
+
+void SequentialModel::add(const Layer& layer, std::source_location site) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Layer> all = chain_;
+  all.push_back(layer);
+  check_names(all, *this);
+  if (chain_.empty()) {
+    const LayerOptions& options = LayerAccess::base(layer).layer_options();
+    Shape shape = options.batch_input_shape;
+    if (shape.rank() == 0 && options.input_shape.rank() > 0) {
+      shape.push_back(kAny);
+      for (const std::int64_t size : options.input_shape) shape.push_back(size);
+    }
+    const auto* inner = dynamic_cast<const Container*>(&LayerAccess::base(layer));
+    if (inner != nullptr && inner->structure() != nullptr) {
+      shape = inner->structure()->inputs.front().shape();
+    }
+    if (shape.rank() > 0) {
+      const DType dtype = layer.class_name() == "InputLayer" ? options.dtype : DType::float32;
+      const Node input =
+          layer.class_name() == "InputLayer"
+              ? LayerAccess::node(
+                    std::make_shared<const NodeCall>(NodeCall{layer, {}, {{shape, dtype}}, site}),
+                    0)
+              : input_node({shape, dtype}, layer.name() + "_input", site);
+      structure_ = std::make_shared<Structure>();
+      structure_->sequential = true;
+      structure_->inputs = structure_->outputs = {input};
+      structure_->calls = {LayerAccess::call(input)};
+      if (layer.class_name() != "InputLayer") extend(layer, site);
+    }
+  } else if (structure_ != nullptr) {
+    extend(layer, site);
+  }
+  chain_.push_back(layer);
+  LayerAccess::add_layer(*this, layer);
+  if (structure_ != nullptr) LayerAccess::state(*this).built = true;
+}
+
+void SequentialModel::pop() {
+  const std::lock_guard lock(mutex_);
+  if (chain_.empty()) raise<ValueError>("{}: pop: there are no layers", layer_text(*this));
+  const Layer last = chain_.back();
+  chain_.pop_back();
+  LayerState& state = LayerAccess::state(*this);
+  std::erase(state.layers, last);
+  LayerAccess::state(last).owners.fetch_sub(1);
+  if (structure_ == nullptr) return;
+  structure_->calls.pop_back();
+  structure_->outputs = {LayerAccess::node(structure_->calls.back(), 0)};
+}
+
+void SequentialModel::build_all(const std::vector<Shape>& inputs) {
+  const std::lock_guard lock(mutex_);
+  if (structure_ != nullptr || chain_.empty()) return;
+  if (inputs.size() != 1) {
+    raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
+  }
+  const std::source_location site = LayerAccess::state(*this).label->site;
+  const Node input =
+      input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site);
+  structure_ = std::make_shared<Structure>();
+  structure_->sequential = true;
+  structure_->inputs = structure_->outputs = {input};
+  structure_->calls = {LayerAccess::call(input)};
+  try {
+    for (const Layer& layer : chain_) extend(layer, site);
+  } catch (...) {
+    structure_.reset();
+    throw;
+  }
+}
+
+std::vector<Tensor> SequentialModel::call_all(const std::vector<Tensor>& inputs, const Call& call) {
+  if (inputs.size() != 1) {
+    raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
+  }
+  std::vector<Flow> flows{{inputs.front(), call.mask()}};
+  for (const Layer& layer : chain()) {
+    std::vector<Flow> made = call_in_model(layer, flows, call);
+    flows = std::move(made);
+  }
+  return give(std::move(flows), call);
+}
+
+const Structure* structure_of(const ModelBase& base) {
+  const auto* container = dynamic_cast<const Container*>(&base);
+  return container != nullptr ? container->structure() : nullptr;
+}
+
+}  // namespace tenure::nn::detail

@@ -1,0 +1,421 @@
+// fit, evaluate and predict: batches go in, steps are made, somebody watches.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/eager_scope.h"
+#include "nn/model_state.h"
+#include "nn/progress.h"
+#include "tenure/create.h"
+#include "tenure/indexing.h"
+#include "tenure/math.h"
+#include "tenure/reduce.h"
+#include "tenure/views.h"
+
+namespace tenure::nn {
+
+using detail::Compiled;
+using detail::ModelAccess;
+using detail::TensorVector;
+
+namespace {
+
+std::int64_t rows_of(const Batch& batch) {
+  return batch.x.empty() || batch.x.front().rank() == 0 ? 1 : batch.x.front().dim(0);
+}
+
+// Means over the batches so far, weighted by their sizes, and the metrics.
+class Running {
+ public:
+  void add(const std::vector<double>& losses, std::int64_t rows) {
+    sums_.resize(losses.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      sums_[i] += losses[i] * static_cast<double>(rows);
+    }
+    rows_ += rows;
+  }
+  Logs logs(const Compiled& compiled) const {
+    Logs logs;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      logs.emplace_back(compiled.loss_names[i],
+                        sums_[i] / static_cast<double>(std::max<std::int64_t>(rows_, 1)));
+    }
+    for (auto& each : detail::metric_logs(compiled)) logs.push_back(std::move(each));
+    return logs;
+  }
+
+ private:
+  std::vector<double> sums_;
+  std::int64_t rows_ = 0;
+};
+
+// Weights of the examples by their classes, times those they have.
+class ClassWeights {
+ public:
+  explicit ClassWeights(const std::map<int, double>& weights) {
+    if (weights.empty()) return;
+    if (weights.begin()->first < 0) {
+      raise<ValueError>("fit: class_weight: no class is negative: {}", weights.begin()->first);
+    }
+    std::vector<float> table(static_cast<std::size_t>(weights.rbegin()->first) + 1, 1.f);
+    for (const auto& [label, weight] : weights) {
+      table[static_cast<std::size_t>(label)] = static_cast<float>(weight);
+    }
+    const detail::EagerScope eager;
+    table_ = tensor(table);
+  }
+  Batch operator()(Batch batch) const {
+    if (!table_.defined()) return batch;
+    if (batch.y.size() != 1) {
+      raise<ValueError>("fit: class_weight is for models with one output, this has {}",
+                        batch.y.size());
+    }
+    const Tensor& y = batch.y.front();
+    const bool one_hot = y.rank() > 1 && y.dim(-1) > 1;
+    Tensor label = one_hot ? arg_max(y, -1) : reshape(y, {-1});
+    label = cast(std::move(label), DType::int32);
+    // Classes that the table does not reach weigh 1.
+    const auto known = static_cast<double>(table_.dim(0));
+    const Tensor in_table = less(label, known);
+    Tensor weight =
+        where(in_table, gather(table_, minimum(label, known - 1)), ones({label.dim(0)}));
+    batch.weight = batch.weight.defined() ? batch.weight * weight : weight;
+    return batch;
+  }
+
+ private:
+  Tensor table_;
+};
+
+Logs with_prefix(const std::string& prefix, Logs logs) {
+  for (auto& [name, value] : logs) name = prefix + name;
+  return logs;
+}
+
+Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& batches,
+                      std::source_location site) {
+  if (compiled.ready) detail::reset_metrics(compiled);
+  Running running;
+  DatasetIterator iterator = batches.iterate(site);
+  bool any = false;
+  while (std::optional<Batch> batch = iterator.next(site)) {
+    any = true;
+    const std::vector<double> losses = detail::test_step(model, compiled, *batch, site);
+    running.add(losses, rows_of(*batch));
+  }
+  if (!any) raise<ValueError>("evaluate: there are no examples");
+  return running.logs(compiled);
+}
+
+void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
+                   const char* what) {
+  if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
+  const std::optional<std::int64_t> size = examples.size();
+  if (!size || *size % batch_size == 0) return;
+  if (model.get_states().empty()) return;
+  raise<ValueError>(
+      "{}: {} examples do not make whole batches of {}, and {} keeps a state per example of a "
+      "batch: leave {} out, or use another batch_size",
+      what, *size, batch_size, detail::layer_text(ModelAccess::base(model)), *size % batch_size);
+}
+
+}  // namespace
+
+// One call of fit.
+class FitLoop {
+ public:
+  FitLoop(const Model& model, std::shared_ptr<Compiled> compiled, Dataset batches,
+          std::optional<Dataset> validation, const FitOptions& options, JobControl* control,
+          std::source_location site)
+      : model_(model),
+        compiled_(std::move(compiled)),
+        batches_(std::move(batches)),
+        validation_(std::move(validation)),
+        options_(options),
+        class_weights_(options.class_weight),
+        control_(control),
+        site_(site),
+        training_(model, options.epochs),
+        progress_(options.verbose, options.epochs) {}
+
+  History run() {
+    const auto start = std::chrono::steady_clock::now();
+    training_.batches_ = options_.steps_per_epoch;
+    if (const auto size = batches_.size(); size && training_.batches_ == 0) {
+      training_.batches_ = *size;
+    }
+    each([&](CallbackBase& callback) { callback.on_train_begin(training_); });
+    for (int epoch = options_.initial_epoch; epoch < options_.epochs && goes_on(); ++epoch) {
+      run_epoch(epoch);
+    }
+    each([&](CallbackBase& callback) { callback.on_train_end(training_); });
+    history_.cancelled = cancelled();
+    history_.stopped = training_.stopped();
+    history_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(history_);
+  }
+
+ private:
+  template <class F>
+  void each(F&& fn) {
+    for (const Callback& callback : options_.callbacks) fn(*callback);
+  }
+  bool cancelled() const { return control_ != nullptr && control_->cancelled(); }
+  bool goes_on() const { return !cancelled() && training_.stopped().empty(); }
+
+  void run_epoch(int epoch) {
+    training_.epoch_ = epoch;
+    training_.batch_ = 0;
+    each([&](CallbackBase& callback) { callback.on_epoch_begin(training_); });
+    progress_.begin_epoch(epoch, training_.batches_);
+    if (compiled_->ready) detail::reset_metrics(*compiled_);
+    Running running;
+    if (!iterator_ || options_.steps_per_epoch == 0) iterator_.emplace(batches_.iterate(site_));
+    while (goes_on() &&
+           (options_.steps_per_epoch == 0 || training_.batch_ < options_.steps_per_epoch)) {
+      std::optional<Batch> batch = iterator_->next(site_);
+      if (!batch) {
+        iterator_.reset();
+        break;
+      }
+      each([&](CallbackBase& callback) { callback.on_batch_begin(training_); });
+      const std::int64_t rows = rows_of(*batch);
+      running.add(detail::train_step(model_, *compiled_, class_weights_(std::move(*batch)), site_),
+                  rows);
+      ++training_.batch_;
+      if (!options_.callbacks.empty() || progress_.is_due()) {
+        const Logs logs = running.logs(*compiled_);
+        each([&](CallbackBase& callback) { callback.on_batch_end(training_, logs); });
+        progress_.show(training_.batch_, logs);
+      }
+      if (control_ != nullptr) {
+        control_->set_progress(
+            (epoch - options_.initial_epoch +
+             static_cast<double>(training_.batch_) /
+                 static_cast<double>(std::max(training_.batches_, training_.batch_))) /
+            std::max(1, options_.epochs - options_.initial_epoch));
+      }
+    }
+    if (training_.batch_ == 0) {
+      if (goes_on()) raise<ValueError>("fit: there are no examples");
+      return;
+    }
+    training_.batches_ = training_.batch_;
+    Logs logs = running.logs(*compiled_);
+    if (validation_ && goes_on() && (epoch + 1) % options_.validation_freq == 0) {
+      for (auto& each_log :
+           with_prefix("val_", evaluate_batches(model_, *compiled_, *validation_, site_))) {
+        logs.push_back(std::move(each_log));
+      }
+    }
+    history_.add(epoch, logs);
+    each([&](CallbackBase& callback) { callback.on_epoch_end(training_, logs); });
+    progress_.end_epoch(training_.batch_, logs);
+  }
+
+  Model model_;
+  std::shared_ptr<Compiled> compiled_;
+  Dataset batches_;
+  std::optional<Dataset> validation_;
+  FitOptions options_;
+  ClassWeights class_weights_;
+  JobControl* control_;
+  std::source_location site_;
+  Training training_;
+  Progress progress_;
+  std::optional<DatasetIterator> iterator_;
+  History history_;
+};
+
+namespace {
+
+struct FitData {
+  Dataset batches;
+  std::optional<Dataset> validation;
+};
+
+// Tensors as batches, the last of them for validation where asked for.
+FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& y,
+                 const FitOptions& options, std::source_location site) {
+  Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
+  std::optional<Dataset> validation = options.validation;
+  if (options.validation_split < 0 || options.validation_split >= 1) {
+    raise<ValueError>("fit: validation_split must be at least 0 and below 1: {}",
+                      options.validation_split);
+  }
+  if (options.validation_split > 0) {
+    const std::int64_t size = examples.size().value_or(0);
+    const auto kept =
+        static_cast<std::int64_t>(static_cast<double>(size) * (1 - options.validation_split));
+    if (kept == 0 || kept == size) {
+      raise<ValueError>("fit: validation_split {} of {} examples leaves none to {}",
+                        options.validation_split, size, kept == 0 ? "train on" : "validate on");
+    }
+    validation = examples.skip(kept).batch(options.batch_size);
+    examples = examples.take(kept);
+  }
+  check_batches(model, examples, options.batch_size, "fit");
+  const bool stateful = !model.get_states().empty();
+  if (options.shuffle && !stateful) examples = examples.shuffle();
+  return {examples.batch(options.batch_size), validation};
+}
+
+void check_options(const FitOptions& options) {
+  if (options.epochs < 0) raise<ValueError>("fit: epochs must not be negative: {}", options.epochs);
+  if (options.validation_freq < 1) {
+    raise<ValueError>("fit: validation_freq must be positive: {}", options.validation_freq);
+  }
+}
+
+History run_fit(const Model& model, FitData data, const FitOptions& options, JobControl* control,
+                std::source_location site) {
+  // What a fit makes is its own: no scope around it disposes of a weight or a batch.
+  const tenure::detail::NoScope no_scope(tenure::detail::context());
+  FitLoop loop(model, detail::compiled_of(model, "fit"), std::move(data.batches),
+               std::move(data.validation), options, control, site);
+  return loop.run();
+}
+
+Job<History> start_fit(const Model& model, FitData data, FitOptions options,
+                       std::source_location site) {
+  detail::compiled_of(model, "fit_async");
+  auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site);
+  if (options.verbose == Verbose::automatic) options.verbose = Verbose::silent;
+  tenure::detail::SessionState* session = tenure::detail::context().session;
+  return start_job<History>([=, data = std::move(data)](JobControl& control) mutable {
+    const detail::SessionScope in_session(session);
+    struct Unlock {  // before the job is seen to be done
+      std::shared_ptr<detail::TrainingLock>& lock;
+      ~Unlock() { lock->release(); }
+    } const unlock{lock};
+    return run_fit(model, std::move(data), options, &control, site);
+  });
+}
+
+}  // namespace
+
+History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
+                   std::source_location site) const {
+  return fit(TensorVector{x}, TensorVector{y}, std::move(options), site);
+}
+
+History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
+                   std::source_location site) const {
+  check_options(options);
+  const detail::TrainingLock lock(*this, "fit", site);
+  return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
+}
+
+History Model::fit(const Dataset& batches, FitOptions options, std::source_location site) const {
+  check_options(options);
+  const detail::TrainingLock lock(*this, "fit", site);
+  return run_fit(*this, {batches, options.validation}, options, nullptr, site);
+}
+
+Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
+                              std::source_location site) const {
+  check_options(options);
+  detail::check_alive(*base_, site);
+  FitData data = fit_data(*this, {x}, {y}, options, site);
+  return start_fit(*this, std::move(data), std::move(options), site);
+}
+
+Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
+                              std::source_location site) const {
+  check_options(options);
+  FitData data{batches, options.validation};
+  return start_fit(*this, std::move(data), std::move(options), site);
+}
+
+Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
+                           std::source_location site) const {
+  return train_on_batch(Batch{{x}, {y}, sample_weight}, site);
+}
+
+Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
+  const detail::TrainingLock lock(*this, "train_on_batch", site);
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch");
+  if (compiled->ready) detail::reset_metrics(*compiled);
+  Running running;
+  running.add(detail::train_step(*this, *compiled, batch, site), 1);
+  return running.logs(*compiled);
+}
+
+Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
+                          std::source_location site) const {
+  const detail::TrainingLock lock(*this, "test_on_batch", site);
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch");
+  if (compiled->ready) detail::reset_metrics(*compiled);
+  Running running;
+  running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
+  return running.logs(*compiled);
+}
+
+Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
+                     std::source_location site) const {
+  const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
+  check_batches(*this, examples, options.batch_size, "evaluate");
+  return evaluate(examples.batch(options.batch_size), options, site);
+}
+
+Logs Model::evaluate(const Dataset& batches, EvaluateOptions, std::source_location site) const {
+  const detail::TrainingLock lock(*this, "evaluate", site);
+  const tenure::detail::NoScope no_scope(tenure::detail::context());
+  return evaluate_batches(*this, *detail::compiled_of(*this, "evaluate"), batches, site);
+}
+
+Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
+  return std::move(predict(TensorVector{x}, options, site).front());
+}
+
+TensorVector Model::predict(const TensorVector& x, PredictOptions options,
+                            std::source_location site) const {
+  detail::check_alive(*base_, site);
+  if (x.empty()) raise<ValueError>("predict: no inputs were given");
+  if (options.batch_size < 1) {
+    raise<ValueError>("predict: batch_size must be positive: {}", options.batch_size);
+  }
+  for (const Tensor& each : x) {
+    if (each.rank() == 0) raise<ShapeError>("predict: an input has no axis of examples: []");
+    if (each.dim(0) != x.front().dim(0)) {
+      raise<ShapeError>("predict: inputs have different numbers of examples: {} and {}",
+                        x.front().dim(0), each.dim(0));
+    }
+  }
+  const std::int64_t rows = x.front().dim(0);
+  if (rows <= options.batch_size) return detail::predict_step(*this, x, site);
+  check_batches(*this, Dataset::from_tensors(x), options.batch_size, "predict");
+  std::vector<TensorVector> parts;  // per output
+  {
+    const tenure::detail::NoScope no_scope(tenure::detail::context());
+    for (std::int64_t first = 0; first < rows; first += options.batch_size) {
+      TensorVector batch;
+      for (const Tensor& each : x) {
+        batch.push_back(slice(each, {first}, {std::min(options.batch_size, rows - first)}));
+      }
+      TensorVector made = detail::predict_step(*this, batch, site);
+      parts.resize(made.size());
+      for (std::size_t i = 0; i < made.size(); ++i) parts[i].push_back(std::move(made[i]));
+    }
+  }
+  TensorVector whole;
+  for (const TensorVector& each : parts) whole.push_back(concat(each, 0, site));
+  return whole;
+}
+
+Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
+                                 std::source_location site) const {
+  detail::check_alive(*base_, site);
+  const tenure::detail::NoScope no_scope(tenure::detail::context());
+  Tensor held = x.clone(site);  // whatever becomes of the user's
+  tenure::detail::SessionState* session = tenure::detail::context().session;
+  return start_job<Tensor>([model = *this, held, options, session, site](JobControl&) mutable {
+    const detail::SessionScope in_session(session);
+    return model.predict(std::exchange(held, {}), options, site);
+  });
+}
+
+}  // namespace tenure::nn

@@ -1,0 +1,122 @@
+#include "tenure/nn/model.h"
+
+#include "core/raise.h"
+#include "memory/text.h"
+#include "nn/containers.h"
+#include "nn/eager_scope.h"
+
+namespace tenure::nn {
+
+using detail::LayerAccess;
+using detail::ModelAccess;
+using tenure::detail::site_text;
+
+ModelBase::ModelBase(LayerOptions options)
+    : LayerBase(std::move(options)), model_(std::make_unique<detail::ModelState>()) {}
+
+ModelBase::~ModelBase() = default;
+
+void ModelBase::before_dispose(std::source_location site) {
+  std::shared_ptr<detail::Compiled> compiled;
+  {
+    const std::lock_guard lock(model_->mutex);
+    if (model_->training_since) {
+      raise<BusyError>(
+          "dispose: {} is being trained by the fit started at {}: wait for it, or cancel it",
+          detail::layer_text(*this), site_text(*model_->training_since));
+    }
+    compiled = std::move(model_->compiled);
+    model_->predict.reset();
+  }
+  if (compiled == nullptr) return;
+  compiled->options.optimizer.dispose(site);
+}
+
+namespace detail {
+
+TrainingLock::TrainingLock(const Model& model, const char* what, std::source_location site) {
+  check_alive(ModelAccess::base(model), site);
+  ModelState& state = ModelAccess::state(model);
+  const std::lock_guard lock(state.mutex);
+  if (state.training_since) {
+    raise<BusyError>("{}: {} is being trained by the fit started at {}: wait for it, or cancel it",
+                     what, layer_text(ModelAccess::base(model)), site_text(*state.training_since));
+  }
+  state.training_since = site;
+  model_ = model;
+}
+
+void TrainingLock::release() {
+  if (!model_) return;
+  ModelState& state = ModelAccess::state(*model_);
+  {
+    const std::lock_guard lock(state.mutex);
+    state.training_since.reset();
+  }
+  model_.reset();
+}
+
+}  // namespace detail
+
+Model::Model(std::shared_ptr<ModelBase> base) : Layer(std::move(base)) {}
+
+Model::Model(std::vector<Node> inputs, std::vector<Node> outputs, ModelOptions options,
+             std::source_location site)
+    : Layer(detail::make_base<detail::GraphModel>(site, std::move(inputs), std::move(outputs),
+                                                  options)) {
+  LayerAccess::state(*this).built = true;
+}
+
+Sequential::Sequential(std::vector<Layer> layers, ModelOptions options, std::source_location site)
+    : Model(std::static_pointer_cast<ModelBase>(
+          detail::make_base<detail::SequentialModel>(site, std::move(layers), options, site))) {}
+
+void Sequential::add(const Layer& layer, std::source_location site) const {
+  detail::check_alive(*base_, site);
+  static_cast<detail::SequentialModel&>(*base_).add(layer, site);
+}
+
+void Sequential::pop(std::source_location site) const {
+  detail::check_alive(*base_, site);
+  static_cast<detail::SequentialModel&>(*base_).pop();
+}
+
+namespace {
+
+std::vector<Spec> specs_of(const std::vector<Node>& nodes) {
+  std::vector<Spec> specs;
+  for (const Node& node : nodes) specs.push_back({node.shape(), node.dtype()});
+  return specs;
+}
+
+}  // namespace
+
+std::vector<Spec> Model::inputs() const {
+  const detail::Structure* structure = detail::structure_of(ModelAccess::base(*this));
+  return structure != nullptr ? specs_of(structure->inputs) : std::vector<Spec>();
+}
+
+std::vector<Spec> Model::outputs() const {
+  const detail::Structure* structure = detail::structure_of(ModelAccess::base(*this));
+  return structure != nullptr ? specs_of(structure->outputs) : std::vector<Spec>();
+}
+
+Optimizer Model::optimizer() const {
+  return detail::compiled_of(*this, "optimizer")->options.optimizer;
+}
+
+WeakModel Model::weak() const {
+  WeakModel weak;
+  weak.base_ = base_;
+  return weak;
+}
+
+std::optional<Model> WeakModel::lock() const {
+  std::shared_ptr<LayerBase> base = base_.lock();
+  if (base == nullptr || LayerAccess::state(*base).disposed) return std::nullopt;
+  return Model(std::static_pointer_cast<ModelBase>(std::move(base)));
+}
+
+bool WeakModel::expired() const { return !lock(); }
+
+}  // namespace tenure::nn

@@ -1,0 +1,290 @@
+// One step of training, testing or predicting. Each is a traced function of the model: the same
+// code runs operation by operation where the model was compiled with `eager`.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/containers.h"
+#include "nn/eager_scope.h"
+#include "tenure/create.h"
+#include "tenure/gradient.h"
+#include "tenure/math.h"
+
+namespace tenure::nn {
+namespace detail {
+
+using tenure::detail::CallScope;
+
+namespace {
+
+struct Judged {
+  Tensor total;
+  TensorVector losses;  // of each output
+  TensorVector outputs;
+};
+
+// The model's outputs and its loss. Regularizers and what layers add are part of the total.
+Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
+             const TensorVector& y, const TensorVector& weight, bool training,
+             std::source_location site) {
+  TensorVector masks, added;
+  const Call call{.training = training, .masks = {}, .losses = &added, .output_masks = &masks};
+  Judged judged;
+  judged.outputs = call_layer(base, x, call, site);
+  masks.resize(judged.outputs.size());
+  const CompileOptions& options = compiled.options;
+  if (y.size() != judged.outputs.size()) {
+    raise<ValueError>("{}: has {} outputs, was given {} targets", layer_text(base),
+                      judged.outputs.size(), y.size());
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const Loss& loss = options.loss.size() == 1 ? options.loss.front() : options.loss[i];
+    judged.losses.push_back(
+        loss(y[i], judged.outputs[i], weight.empty() ? Tensor() : weight.front(), masks[i]));
+  }
+  const auto add = [&judged](Tensor term) {
+    judged.total =
+        judged.total.defined() ? std::move(judged.total) + std::move(term) : std::move(term);
+  };
+  for (std::size_t i = 0; i < judged.losses.size(); ++i) {
+    const double share = options.loss_weights.empty() ? 1 : options.loss_weights[i];
+    add(share == 1 ? judged.losses[i] : judged.losses[i] * share);
+  }
+  for (const FoundWeight& each : all_weights(base)) {
+    if (each.weight->regularizer.given() && each.trainable) {
+      add(each.weight->regularizer(each.weight->variable.read(site)));
+    }
+  }
+  for (Tensor& term : added) add(std::move(term));
+  return judged;
+}
+
+// What a step gives: the total, then the losses of several outputs.
+TensorVector losses_of(Judged judged) {
+  TensorVector given{std::move(judged.total)};
+  if (judged.losses.size() > 1) {
+    for (Tensor& loss : judged.losses) given.push_back(std::move(loss));
+  }
+  return given;
+}
+
+void update_metrics(const Compiled& compiled, const Judged& judged, const TensorVector& y,
+                    const TensorVector& weight) {
+  const std::size_t each = compiled.options.metrics.size();
+  for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
+    compiled.metrics[i].update(y[i / each], stop_gradient(judged.outputs[i / each]),
+                               weight.empty() ? Tensor() : weight.front());
+  }
+}
+
+enum class Part { whole, accumulate };
+
+TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
+                   const TensorVector& y, const TensorVector& weight, Part part,
+                   std::source_location site) {
+  const CallScope scope("train", site);
+  GradientTape tape({.name = "training step"}, site);
+  Judged judged = judge(base, compiled, x, y, weight, true, site);
+  TensorVector gradients =
+      tape.gradient(judged.total, {compiled.trainable.begin(), compiled.trainable.end()}, {}, site);
+  if (!compiled.accumulated.empty()) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      Variable& sum = compiled.accumulated[i];
+      if (part == Part::accumulate) {
+        if (gradients[i].defined()) sum.assign(sum + gradients[i]);
+        continue;
+      }
+      if (gradients[i].defined()) {
+        gradients[i] = (sum + gradients[i]) * (1.0 / compiled.options.accumulate);
+        sum.assign(zeros_like(sum));
+      }
+    }
+  }
+  if (part == Part::whole) {
+    compiled.options.optimizer.apply(gradients, compiled.trainable, site);
+    for (const FoundWeight& each : all_weights(base)) {
+      Weight& constrained = *each.weight;
+      if (!constrained.constraint.given() || !each.trainable) continue;
+      constrained.variable.assign(constrained.constraint(constrained.variable.read(site)));
+    }
+  }
+  update_metrics(compiled, judged, y, weight);
+  return losses_of(std::move(judged));
+}
+
+TensorVector test(ModelBase& base, const Compiled& compiled, const TensorVector& x,
+                  const TensorVector& y, const TensorVector& weight, std::source_location site) {
+  const CallScope scope("test", site);
+  Judged judged = judge(base, compiled, x, y, weight, false, site);
+  update_metrics(compiled, judged, y, weight);
+  return losses_of(std::move(judged));
+}
+
+std::vector<double> numbers(const TensorVector& losses) {
+  std::vector<double> values;
+  for (const Tensor& loss : losses) {
+    values.push_back(loss.dtype() == DType::float64 ? loss.item<double>()
+                                                    : static_cast<double>(loss.item<float>()));
+  }
+  return values;
+}
+
+TensorVector weights_of(const Batch& batch) {
+  return batch.weight.defined() ? TensorVector{batch.weight} : TensorVector{};
+}
+
+}  // namespace
+
+std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what) {
+  ModelState& state = ModelAccess::state(model);
+  const std::lock_guard lock(state.mutex);
+  if (state.compiled == nullptr) {
+    raise<ValueError>("{}: {} is not compiled: call compile({{.optimizer = ..., .loss = ...}})",
+                      what, layer_text(ModelAccess::base(model)));
+  }
+  return state.compiled;
+}
+
+void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
+             std::source_location site) {
+  if (compiled.ready) return;
+  ModelBase& base = ModelAccess::base(model);
+  const EagerScope eager;
+  std::vector<Spec> inputs;
+  for (const Tensor& input : x) inputs.push_back(spec_of(input));
+  const std::vector<Spec> outputs = output_specs(base, inputs, site);
+  const CompileOptions& options = compiled.options;
+  if (options.loss.size() != 1 && options.loss.size() != outputs.size()) {
+    raise<ValueError>("compile: {} losses for {} outputs: give one, or one for each",
+                      options.loss.size(), outputs.size());
+  }
+  if (!options.loss_weights.empty() && options.loss_weights.size() != outputs.size()) {
+    raise<ValueError>("compile: {} loss weights for {} outputs", options.loss_weights.size(),
+                      outputs.size());
+  }
+  const Structure* structure = structure_of(base);
+  compiled.loss_names = {"loss"};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string prefix;
+    if (outputs.size() > 1) {
+      prefix = (structure != nullptr ? structure->outputs[i].layer().name()
+                                     : fmt::format("output_{}", i)) +
+               "_";
+      compiled.loss_names.push_back(prefix + "loss");
+    }
+    const Loss& loss = options.loss.size() == 1 ? options.loss.front() : options.loss[i];
+    for (const Metric& metric : options.metrics) {
+      const std::string name = prefix + metric.name();
+      compiled.metrics.push_back(metric.resolved(loss, outputs[i].shape).fresh());
+      compiled.metric_names.push_back(name);
+    }
+  }
+  compiled.trainable = model.trainable_weights();
+  compiled.options.optimizer.build(compiled.trainable, site);
+  if (options.accumulate > 1) {
+    for (const Variable& variable : compiled.trainable) {
+      compiled.accumulated.push_back(Variable(zeros(variable.shape(), variable.dtype()),
+                                              {.name = variable.name() + "/accumulated_gradient",
+                                               .trainable = false,
+                                               .kind = VariableKind::other}));
+    }
+  }
+  // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.
+  ModelBase* own = &base;
+  Compiled* made = &compiled;
+  const auto step = [&](const char* name, auto fn) {
+    return Compiled::Step(fmt::format("{}.{}", model.name(), name), std::move(fn), {}, site);
+  };
+  compiled.train = step("train", [=](TensorVector in, TensorVector y, TensorVector w) {
+    return train(*own, *made, in, y, w, Part::whole, site);
+  });
+  compiled.accumulate = step("accumulate", [=](TensorVector in, TensorVector y, TensorVector w) {
+    return train(*own, *made, in, y, w, Part::accumulate, site);
+  });
+  compiled.test = step("test", [=](TensorVector in, TensorVector y, TensorVector w) {
+    return test(*own, *made, in, y, w, site);
+  });
+  compiled.ready = true;
+}
+
+std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
+                               std::source_location site) {
+  prepare(model, compiled, batch.x, site);
+  const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
+  TensorVector losses;
+  if (compiled.options.eager) {
+    losses = train(ModelAccess::base(model), compiled, batch.x, batch.y, weights_of(batch),
+                   last ? Part::whole : Part::accumulate, site);
+  } else {
+    const Compiled::Step& step = last ? *compiled.train : *compiled.accumulate;
+    losses = step(batch.x, batch.y, weights_of(batch), site);
+  }
+  compiled.held_back = last ? 0 : compiled.held_back + 1;
+  return numbers(losses);
+}
+
+std::vector<double> test_step(const Model& model, Compiled& compiled, const Batch& batch,
+                              std::source_location site) {
+  prepare(model, compiled, batch.x, site);
+  const TensorVector weight = weights_of(batch);
+  return numbers(compiled.options.eager
+                     ? test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site)
+                     : (*compiled.test)(batch.x, batch.y, weight, site));
+}
+
+TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {
+  ModelBase& base = ModelAccess::base(model);
+  ModelState& state = ModelAccess::state(model);
+  std::optional<Function<TensorVector(TensorVector)>> predict;  // none: operation by operation
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.compiled == nullptr || !state.compiled->options.eager) {
+      if (!state.predict) {
+        ModelBase* own = &base;  // the function is the model's own
+        state.predict.emplace(
+            fmt::format("{}.predict", model.name()),
+            [own, site](TensorVector in) { return call_layer(*own, in, {}, site); },
+            FunctionOptions{}, site);
+      }
+      predict = state.predict;
+    }
+  }
+  return predict ? (*predict)(x, site) : call_layer(base, x, {}, site);
+}
+
+Logs metric_logs(const Compiled& compiled) {
+  Logs logs;
+  for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
+    logs.emplace_back(compiled.metric_names[i], compiled.metrics[i].result());
+  }
+  return logs;
+}
+
+void reset_metrics(const Compiled& compiled) {
+  for (const Metric& metric : compiled.metrics) metric.reset();
+}
+
+}  // namespace detail
+
+using detail::ModelAccess;
+
+void Model::compile(CompileOptions options, std::source_location site) const {
+  detail::check_alive(*base_, site);
+  if (options.loss.empty()) raise<ValueError>("compile: no loss was given");
+  if (options.accumulate < 1) {
+    raise<ValueError>("compile: accumulate must be 1 or more: {}", options.accumulate);
+  }
+  detail::ModelState& state = ModelAccess::state(*this);
+  auto compiled = std::make_shared<detail::Compiled>();
+  compiled->options = std::move(options);
+  const std::lock_guard lock(state.mutex);
+  if (state.training_since) {
+    raise<BusyError>("compile: {} is being trained", detail::layer_text(*base_));
+  }
+  state.compiled = std::move(compiled);
+  state.predict.reset();
+}
+
+}  // namespace tenure::nn
