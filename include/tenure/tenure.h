@@ -30,6 +30,7 @@
 #include "tenure/sparse.h"
 #include "tenure/spectral.h"
 #include "tenure/story.h"
+#include "tenure/task.h"
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
 #include "tenure/views.h"
