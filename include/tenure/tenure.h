@@ -5,6 +5,7 @@
 #include "tenure/control.h"
 #include "tenure/conv.h"
 #include "tenure/create.h"
+#include "tenure/dataset.h"
 #include "tenure/device.h"
 #include "tenure/dlpack.h"
 #include "tenure/dtype.h"
