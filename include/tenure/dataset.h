@@ -138,7 +138,10 @@ class TENURE_API Dataset {
   Dataset batch(std::int64_t size, BatchOptions options = {}) const;
   // With prefetch(), and with several iterators, `fn` is called on other threads.
   Dataset map(std::function<Batch(Batch)> fn) const;
-  Dataset repeat(std::int64_t times = kForever) const;  // each time a new epoch
+  Dataset filter(std::function<bool(const Batch&)> keep) const;  // as for map()
+  Dataset concatenate(const Dataset& other) const;               // this one, then the other
+  Dataset unbatch() const;                                       // elements cut along axis 0
+  Dataset repeat(std::int64_t times = kForever) const;           // each time a new epoch
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   // A thread makes up to `count` elements before they are asked for. Dropping the iterator waits
@@ -186,5 +189,8 @@ class TENURE_API Dataset {
   std::shared_ptr<const dataset::Pipeline> pipeline_;
   std::shared_ptr<std::atomic<std::uint64_t>> epochs_;
 };
+// A tidy may return them: they hold no tensors of its.
+inline void walk_tensors(Dataset&, auto&&) {}
+inline void walk_tensors(DatasetIterator&, auto&&) {}
 
 }  // namespace tenure::nn

@@ -2,9 +2,9 @@
 //
 //   tenure::Tensor y = tenure::tidy("step", [&] { return tenure::tanh(x) * tenure::sigmoid(x); });
 //
-// A tidy may return void, a number, a string, a Tensor, a Variable, or vectors, arrays, pairs,
-// tuples, optionals and maps of these. For a struct of your own, say once where its tensors are, in
-// the struct's namespace:
+// A tidy may return void, a number, a string, a Tensor, a Variable, a Job, or vectors, arrays,
+// pairs, tuples, optionals and maps of these. For a struct of your own, say once where its tensors
+// are, in the struct's namespace:
 //
 //   struct Pair { tenure::Tensor mean, deviation; };
 //   void walk_tensors(Pair& p, auto&& visit) { visit(p.mean); visit(p.deviation); }
@@ -67,6 +67,10 @@ struct Walk<Tensor> {
 template <>
 struct Walk<Variable> {
   static void each(Variable&, auto&&) {}  // no scope owns a variable
+};
+template <class T>
+struct Walk<Job<T>> {
+  static void each(Job<T>&, auto&&) {}  // what it will give was not made here
 };
 template <>
 struct Walk<std::string> {

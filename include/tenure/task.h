@@ -18,6 +18,10 @@
 //
 // A lambda that is a coroutine keeps its captures in the lambda object. Give the lambda itself to
 // tidy, start, run or Session::run, which hold it for as long as the task lasts.
+//
+// GCC 12 destroys a temporary twice if it is a lambda or an aggregate whose members have
+// destructors and stands inside the operand of co_await. Capture by reference there, or give the
+// Task or Job a name first: Job<H> job = f({.text = "..."}); co_await std::move(job);
 #pragma once
 
 #include <concepts>

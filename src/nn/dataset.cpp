@@ -134,6 +134,20 @@ Dataset Dataset::map(std::function<Batch(Batch)> fn) const {
   return Dataset(made(dataset::map_of(dataset::elements_of(*pipeline_), std::move(fn))));
 }
 
+Dataset Dataset::filter(std::function<bool(const Batch&)> keep) const {
+  if (!keep) raise<ValueError>("filter: an empty function");
+  return Dataset(made(dataset::filter_of(dataset::elements_of(*pipeline_), std::move(keep))));
+}
+
+Dataset Dataset::concatenate(const Dataset& other) const {
+  return Dataset(made(dataset::concatenation_of(dataset::elements_of(*pipeline_),
+                                                dataset::elements_of(*other.pipeline_))));
+}
+
+Dataset Dataset::unbatch() const {
+  return Dataset(made(dataset::unbatched_of(dataset::elements_of(*pipeline_))));
+}
+
 Dataset Dataset::repeat(std::int64_t times) const {
   if (times != kForever) check_count("repeat: times", times, 0);
   return Dataset(chosen<dataset::Repeated>(*pipeline_, times));

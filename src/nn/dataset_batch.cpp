@@ -157,32 +157,6 @@ class Stacked final : public Recipe<Batch> {
   bool drop_remainder_;
 };
 
-class Mapped final : public Recipe<Batch> {
- public:
-  Mapped(RecipePtr<Batch> from, std::function<Batch(Batch)> fn)
-      : from_(std::move(from)), fn_(std::move(fn)) {}
-  StreamPtr<Batch> open(std::uint64_t epoch) const override {
-    return std::make_unique<Pass>(from_->open(epoch), fn_);
-  }
-  std::optional<std::int64_t> size() const override { return from_->size(); }
-
- private:
-  struct Pass final : Stream<Batch> {
-    Pass(StreamPtr<Batch> stream, const std::function<Batch(Batch)>& function)
-        : from(std::move(stream)), fn(function) {}
-    std::optional<Batch> next() override {
-      std::optional<Batch> element = from->next();
-      if (!element) return std::nullopt;
-      const detail::CallbackScope users;
-      return fn(std::move(*element));
-    }
-    StreamPtr<Batch> from;
-    const std::function<Batch(Batch)>& fn;  // the recipe outlives its passes
-  };
-  RecipePtr<Batch> from_;
-  std::function<Batch(Batch)> fn_;
-};
-
 }  // namespace
 
 RecipePtr<Batch> elements_of(const Pipeline& pipeline) {
@@ -195,10 +169,6 @@ RecipePtr<Batch> batches_of(const Pipeline& pipeline, std::int64_t size, bool dr
     return std::make_shared<Stacked>(pipeline.elements, size, drop_remainder);
   }
   return std::make_shared<ExampleBatches>(pipeline.source, pipeline.examples, size, drop_remainder);
-}
-
-RecipePtr<Batch> map_of(RecipePtr<Batch> from, std::function<Batch(Batch)> fn) {
-  return std::make_shared<Mapped>(std::move(from), std::move(fn));
 }
 
 }  // namespace tenure::nn::dataset

@@ -48,6 +48,9 @@ struct Pipeline {
 RecipePtr<Batch> elements_of(const Pipeline& pipeline);  // examples one by one, where it has those
 RecipePtr<Batch> batches_of(const Pipeline& pipeline, std::int64_t size, bool drop_remainder);
 RecipePtr<Batch> map_of(RecipePtr<Batch> from, std::function<Batch(Batch)> fn);
+RecipePtr<Batch> filter_of(RecipePtr<Batch> from, std::function<bool(const Batch&)> keep);
+RecipePtr<Batch> concatenation_of(RecipePtr<Batch> first, RecipePtr<Batch> second);
+RecipePtr<Batch> unbatched_of(RecipePtr<Batch> from);
 RecipePtr<Batch> prefetch_of(RecipePtr<Batch> from, std::int64_t count);
 RecipePtr<Batch> generator_of(std::function<Dataset::Generator()> open,
                               std::optional<std::int64_t> size);

@@ -225,6 +225,33 @@ TEST(Datasets, map_sees_examples_before_batch_and_batches_after) {
   EXPECT_EQ(shapes, (Floats{0, 0, 1, 0, 0, 1}));
 }
 
+TEST(Datasets, filter_keeps_what_it_is_told_to) {
+  const Dataset data = Table(6).data();
+  const auto odd = [](const Batch& b) { return static_cast<int>(b.y[0].item<float>()) % 2 == 1; };
+  EXPECT_EQ(targets_of(data.filter(odd).batch(2)), (std::vector<Floats>{{1, 3}, {5}}));
+  EXPECT_EQ(data.filter(odd).size(), std::nullopt);
+  EXPECT_THROW(data.filter(nullptr), ValueError);
+}
+
+TEST(Datasets, concatenate_goes_on_with_the_other) {
+  const Dataset data = Table(3).data();
+  const Dataset both = data.skip(1).concatenate(data.take(2));
+  EXPECT_EQ(targets_of(both.batch(3)), (std::vector<Floats>{{1, 2, 0}, {1}}));
+  EXPECT_EQ(both.size(), 4);
+  EXPECT_EQ(data.concatenate(data.repeat()).size(), std::nullopt);
+}
+
+TEST(Datasets, unbatch_undoes_batch) {
+  const Dataset data = Table(5).data().batch(3).unbatch();
+  EXPECT_EQ(data.iterate().next()->x[0].shape(), Shape({2}));
+  EXPECT_EQ(targets_of(data.batch(4)), (std::vector<Floats>{{0, 1, 2, 3}, {4}}));
+  const std::vector<Batch> uneven{{{ones({2})}, {ones({3})}, {}}};
+  EXPECT_EQ(testing::message_of<ShapeError>(
+                [&] { Dataset::from_range(uneven).unbatch().iterate().next(); }),
+            "unbatch: different numbers of examples: 2 and 3");
+  EXPECT_THROW(Table(2).data().unbatch().iterate().next(), ShapeError);
+}
+
 TEST(Datasets, a_generator_is_opened_for_every_pass) {
   int opened = 0;
   const Dataset data = Dataset::from_generator([&opened]() -> Dataset::Generator {
@@ -469,9 +496,12 @@ TEST(Datasets, errors_name_what_is_wrong) {
   EXPECT_THROW(pass.next(), ValueError);
 }
 
-TEST(Datasets, a_batch_can_be_returned_from_a_tidy) {
+TEST(Datasets, batches_and_datasets_can_be_returned_from_a_tidy) {
   const Batch batch = tidy([] { return Batch{{ones({2})}, {zeros({2})}, {}}; });
   EXPECT_FALSE(batch.x[0].is_disposed());
+  const Dataset data = tidy([] { return Table(2).data().batch(2); });
+  DatasetIterator pass = tidy([&] { return data.iterate(); });
+  EXPECT_EQ(floats(pass.next()->y[0]), (Floats{0, 1}));
 }
 
 }  // namespace

@@ -280,27 +280,38 @@ TEST(Contract, L12_loops_on_several_threads_do_not_meet) {
   std::jthread a(on_a_thread, 1.f), b(on_a_thread, 2.f);
 }
 
-TEST(Contract, L13_work_started_inside_a_tidy_holds_what_it_needs) {
+TEST(Contract, L13_a_task_started_inside_a_tidy_outlives_it) {
   std::promise<void> ended;
-  std::shared_future<void> after = ended.get_future().share();
-  std::optional<Job<Tensor>> job;
-  tidy("starter", [&] {
-    Tensor x = full({2}, 2.f);
-    job = start([held = x.clone(), x, after]() mutable -> Task<Tensor> {
-      co_await start_job<void>([after](JobControl&) { after.wait(); });
-      EXPECT_TRUE(x.is_disposed());
-      EXPECT_TRUE(held.is_disposed()) << "a clone made inside is the tidy's too";
-      co_return ones({2});
+  Job<Tensor> job = tidy("starter", [&] {
+    const Tensor x = keep(full({2}, 2.f));
+    return start([x, after = ended.get_future().share()]() -> Task<Tensor> {
+      const Tensor y = x * 2.f;
+      Job<void> opened = start_job<void>([after](JobControl&) { after.wait(); });
+      co_await std::move(opened);
+      co_return y + x;
     });
   });
   ended.set_value();
-  EXPECT_EQ(floats(job->get()), (Floats{1, 1})) << "what the task makes joins no tidy of others";
+  EXPECT_EQ(floats(job.get()), (Floats{6, 6}));
+}
+
+TEST(Contract, L13_a_tensor_that_a_tidy_disposed_is_an_error_in_the_task_that_uses_it) {
+  std::promise<void> ended;
+  Job<Tensor> job = tidy("starter", [&] {
+    const Tensor x = full({2}, 2.f);
+    return start([x, after = ended.get_future().share()]() -> Task<Tensor> {
+      Job<void> opened = start_job<void>([after](JobControl&) { after.wait(); });
+      co_await std::move(opened);
+      co_return x + 1.f;
+    });
+  });
+  ended.set_value();
+  EXPECT_HAS(testing::message_of<DisposedError>([&] { job.get(); }), "tidy \"starter\" ended");
 }
 
 TEST(Contract, L13_a_read_started_inside_a_tidy_outlives_it) {
-  std::optional<Job<Floats>> job;
-  tidy([&] { job = tensor({1.f, 2.f}).read_async<float>(); });
-  EXPECT_EQ(job->get(), (Floats{1, 2}));
+  Job<Floats> job = tidy([] { return tensor({1.f, 2.f}).read_async<float>(); });
+  EXPECT_EQ(job.get(), (Floats{1, 2}));
 }
 
 TEST(Contract, L13_a_job_of_a_task_may_be_dropped) {
@@ -308,8 +319,9 @@ TEST(Contract, L13_a_job_of_a_task_may_be_dropped) {
   std::promise<void> open;
   {
     const Tensor x = ones({8});
-    start([x, opened = open.get_future().share()]() -> Task<Tensor> {
-      co_await start_job<void>([opened](JobControl&) { opened.wait(); });
+    start([x, after = open.get_future().share()]() -> Task<Tensor> {
+      Job<void> opened = start_job<void>([after](JobControl&) { after.wait(); });
+      co_await std::move(opened);
       co_return x + 1.f;
     });
   }

@@ -268,11 +268,12 @@ TEST(Tasks, cancel_reaches_the_job_that_only_the_task_knows) {
   std::promise<void> begun;
   const auto stopped = std::make_shared<std::promise<void>>();
   Job<void> job = start([&]() -> Task<> {
-    co_await start_job<void>([&begun, stopped](JobControl& control) {
+    Job<void> work = start_job<void>([&begun, stopped](JobControl& control) {
       begun.set_value();
       while (!control.cancelled()) std::this_thread::yield();
       stopped->set_value();
     });
+    co_await std::move(work);
   });
   begun.get_future().wait();
   job.cancel();
