@@ -50,6 +50,18 @@ class TENURE_API BusyError : public Error {
   using Error::Error;
 };
 
+// A tidy ended while one opened after it was still open, or on a thread that did not open it.
+class TENURE_API ScopeError : public Error {
+ public:
+  using Error::Error;
+};
+
+// What a task that was cancelled sees where it awaits, and whoever waits for it.
+class TENURE_API CancelledError : public Error {
+ public:
+  using Error::Error;
+};
+
 class TENURE_API TapeError : public Error {
  public:
   explicit TapeError(const std::string& message, std::source_location first_use = {})

@@ -49,8 +49,8 @@ struct GradientOptions {
   bool zero_if_unconnected = false;  // default: a source nothing leads to gets an empty handle
 };
 
-// Records what is computed on its thread, from its construction until gradient() (or until it is
-// destroyed, when persistent). Keeps what the backward pass needs and nothing else.
+// Records what is computed on its thread or in its task, from its construction until gradient() (or
+// until it is destroyed, when persistent). Keeps what the backward pass needs and nothing else.
 class TENURE_API GradientTape {
  public:
   explicit GradientTape(TapeOptions options = {},

@@ -2,12 +2,14 @@
 //
 //   tenure::Tensor y = tenure::tidy("step", [&] { return tenure::tanh(x) * tenure::sigmoid(x); });
 //
-// A tidy may return void, a number, a string, a Tensor, a Variable, or vectors, arrays, pairs,
-// tuples, optionals and maps of these. For a struct of your own, say once where its tensors are, in
-// the struct's namespace:
+// A tidy may return void, a number, a string, a Tensor, a Variable, a Job, or vectors, arrays,
+// pairs, tuples, optionals and maps of these. For a struct of your own, say once where its tensors
+// are, in the struct's namespace:
 //
 //   struct Pair { tenure::Tensor mean, deviation; };
 //   void walk_tensors(Pair& p, auto&& visit) { visit(p.mean); visit(p.deviation); }
+//
+// A tidy of a function that returns a Task (tenure/task.h) is a Task, and ends when that one does.
 #pragma once
 
 #include <array>
@@ -66,6 +68,10 @@ template <>
 struct Walk<Variable> {
   static void each(Variable&, auto&&) {}  // no scope owns a variable
 };
+template <class T>
+struct Walk<Job<T>> {
+  static void each(Job<T>&, auto&&) {}  // what it will give was not made here
+};
 template <>
 struct Walk<std::string> {
   static void each(std::string&, auto&&) {}
@@ -117,26 +123,38 @@ struct Scope;
 class TENURE_API ScopeGuard {
  public:
   ScopeGuard(std::string_view name, std::source_location site);
-  ~ScopeGuard();
+  ~ScopeGuard();  // closes it; one out of order is a warning here
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
   void pass_outward(const Tensor& tensor) noexcept;
+  // A ScopeError if it is not the innermost of this task; it and no other has ended all the same.
+  void close();
 
  private:
   Scope* scope_;
 };
+
+// In tenure/task.h: the scope is open from the task's start to its end.
+template <class F>
+std::invoke_result_t<F&> tidy_task(std::string name, F fn, std::source_location site);
 
 }  // namespace detail
 
 template <class F>
 auto tidy(std::string_view name, F&& fn,
           std::source_location site = std::source_location::current()) {
-  detail::ScopeGuard scope(name, site);
-  if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+  using Result = std::invoke_result_t<F>;
+  if constexpr (detail::kIsTask<Result>) {
+    return detail::tidy_task<std::decay_t<F>>(std::string(name), std::forward<F>(fn), site);
+  } else if constexpr (std::is_void_v<Result>) {
+    detail::ScopeGuard scope(name, site);
     std::forward<F>(fn)();
+    scope.close();
   } else {
+    detail::ScopeGuard scope(name, site);
     auto result = std::forward<F>(fn)();
     detail::walk(result, [&scope](Tensor& tensor) { scope.pass_outward(tensor); });
+    scope.close();
     return result;
   }
 }

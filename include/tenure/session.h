@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <source_location>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/job.h"
 #include "tenure/memory.h"
 #include "tenure/story.h"
 
@@ -40,11 +42,16 @@ class TENURE_API Session {
   std::string name() const;
   MemoryInfo memory() const;  // pooled_bytes is 0: idle memory belongs to no session
 
-  // Runs fn with this session current: tensors born in it belong to the session.
+  // Runs fn with this session current: tensors born in it belong to the session. With an fn that
+  // returns a Task it is a Task, which the session must outlive.
   template <class F>
   auto run(F&& fn, std::source_location site = std::source_location::current()) {
-    const Entered entered(*this, site);
-    return std::forward<F>(fn)();
+    if constexpr (detail::kIsTask<std::invoke_result_t<F>>) {
+      return run_task<std::decay_t<F>>(*this, std::forward<F>(fn), site);
+    } else {
+      const Entered entered(*this, site);
+      return std::forward<F>(fn)();
+    }
   }
 
   // Disposes every tensor and saved value the session still owns and tells which. BusyError while
@@ -54,6 +61,8 @@ class TENURE_API Session {
  private:
   friend TENURE_API void transfer(const Tensor& tensor, Session& to, std::source_location site);
   explicit Session(detail::SessionState* state) : state_(state) {}
+  template <class F>
+  static std::invoke_result_t<F&> run_task(Session& session, F fn, std::source_location site);
   class TENURE_API Entered {
    public:
     Entered(Session& session, std::source_location site);

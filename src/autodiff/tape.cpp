@@ -96,20 +96,26 @@ Tensor own(Tensor gradient, std::source_location site) {
 Tape::Tape(TapeOptions options, std::source_location site)
     : options_(std::move(options)),
       label_(LabelRef::make("tape", options_.name, site)),
-      home_(context()) {
-  outer = home_.tapes;
-  home_.tapes = this;
+      home_(&context()) {
+  outer = home_->tapes;
+  home_->tapes = this;
 }
 
 Tape::~Tape() { stop(); }
 
 void Tape::stop() noexcept {
-  for (ops::Recorder** link = &home_.tapes; *link != nullptr; link = &(*link)->outer) {
+  recording_ = false;
+  if (home_ == nullptr) return;
+  for (ops::Recorder** link = &home_->tapes; *link != nullptr; link = &(*link)->outer) {
     if (*link != this) continue;
     *link = outer;
     break;
   }
+}
+
+void Tape::leave_home() noexcept {
   recording_ = false;
+  home_ = nullptr;
 }
 
 bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) {

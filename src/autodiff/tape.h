@@ -51,6 +51,7 @@ class Tape final : public ops::Recorder {
   void after(std::span<const Tensor> out) override;
   void abandon() noexcept override;
   void read(const Tensor& value) override;
+  void leave_home() noexcept override;
 
   void watch(const Tensor& tensor, std::source_location site);
   // `seeds` flow into the targets; ones where one is empty.
@@ -73,7 +74,7 @@ class Tape final : public ops::Recorder {
 
   TapeOptions options_;
   LabelRef label_;
-  Context& home_;
+  Context* home_;  // null once the task it was made in has ended
   bool recording_ = true;
   IdSet tracked_;
   std::vector<TapeNode> nodes_;

@@ -30,13 +30,53 @@ void own_birth_scope(Header& header) noexcept {
   header.birth.owns_scope = true;
 }
 
+void dispose_listed(Scope& scope) noexcept {
+  for (;;) {
+    scope.lock.lock();
+    Header* header = scope.head;
+    if (header == nullptr) {
+      scope.lock.unlock();
+      return;
+    }
+    // One whose last handle is being dropped on another thread dies of that.
+    const bool held = Slab<Header>::try_retain(*header);
+    if (held) own_birth_scope(*header);
+    unlink(*header);
+    scope.lock.unlock();
+    if (held) {
+      kill(*header, Cause::scope_exit, scope.label->site, scope.label);
+      release(header);
+    }
+  }
+}
+
+void free_scope(Scope& scope) noexcept {
+  dispose_listed(scope);
+  scope.label = {};
+  scope.handles.store(0, std::memory_order_release);
+  Slab<Scope>::instance().free(&scope);
+}
+
+// The innermost ones that another context has ended.
+void drop_ended(Context& context) noexcept {
+  while (context.scope != nullptr && context.scope->home == &context &&
+         context.scope->ended.load(std::memory_order_acquire)) {
+    Scope* scope = context.scope;
+    context.scope = scope->parent;
+    free_scope(*scope);
+  }
+}
+
 }  // namespace
 
 Scope* open_scope(Context& context, std::string_view name, std::source_location site) {
+  drop_ended(context);
   LabelRef label = LabelRef::make("tidy", name, site);
   Scope* scope = Slab<Scope>::instance().allocate();
   scope->label = std::move(label);
   scope->parent = context.scope;
+  scope->home = &context;
+  scope->ended.store(false, std::memory_order_relaxed);
   scope->handles.store(1, std::memory_order_release);
   context.scope = scope;
   return scope;
@@ -66,31 +106,28 @@ void adopt_outward(Scope& from, Header& header) noexcept {
     own_birth_scope(header);
     unlink(header);
   }
-  if (from.parent != nullptr) join_scope(*from.parent, header);
+  Scope* outer = from.parent;
+  while (outer != nullptr && outer->ended.load(std::memory_order_acquire)) outer = outer->parent;
+  if (outer != nullptr) join_scope(*outer, header);
+}
+
+bool closes_in_order(Context& context, const Scope* scope) noexcept {
+  drop_ended(context);
+  return context.scope == scope && scope->home == &context;
 }
 
 void close_scope(Context& context, Scope* scope) noexcept {
-  context.scope = scope->parent;
-  for (;;) {
-    scope->lock.lock();
-    Header* header = scope->head;
-    if (header == nullptr) {
-      scope->lock.unlock();
-      break;
-    }
-    // One whose last handle is being dropped on another thread dies of that.
-    const bool held = Slab<Header>::try_retain(*header);
-    if (held) own_birth_scope(*header);
-    unlink(*header);
-    scope->lock.unlock();
-    if (held) {
-      kill(*header, Cause::scope_exit, scope->label->site, scope->label);
-      release(header);
+  if (scope->home == &context) {
+    for (Scope** link = &context.scope; *link != nullptr; link = &(*link)->parent) {
+      if (*link != scope) continue;
+      *link = scope->parent;
+      free_scope(*scope);
+      return;
     }
   }
-  scope->label = {};
-  scope->handles.store(0, std::memory_order_release);
-  Slab<Scope>::instance().free(scope);
+  // The list it is in belongs to another context, which may be running: that one takes it out.
+  dispose_listed(*scope);
+  scope->ended.store(true, std::memory_order_release);
 }
 
 }  // namespace tenure::detail

@@ -20,11 +20,16 @@ struct Scope {
   Header* head = nullptr;
   LabelRef label;
   Scope* parent = nullptr;
+  Context* home = nullptr;         // whose list of open scopes it is in; never followed
+  std::atomic<bool> ended{false};  // by another context: its own drops it
   Scope* next_free = nullptr;
 };
 
 Scope* open_scope(Context& context, std::string_view name, std::source_location site);
-// Disposes what is left in the scope. Scopes close in the reverse order of opening.
+// Whether it is the innermost: scopes close in the reverse order of opening.
+bool closes_in_order(Context& context, const Scope* scope) noexcept;
+// Disposes what is left in the scope. The others of the context are as they were, also when it was
+// not the innermost.
 void close_scope(Context& context, Scope* scope) noexcept;
 
 void join_scope(Scope& scope, Header& header) noexcept;

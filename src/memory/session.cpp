@@ -73,12 +73,15 @@ Session::Entered::Entered(Session& session, std::source_location site)
                         detail::site_text(site));
     }
   }
+  if (state_ != nullptr) state_->retain();  // a Session may be destroyed while it runs elsewhere
   detail::context().session = state_;
 }
 
 Session::Entered::~Entered() {
   detail::context().session = outer_;
-  if (state_ != nullptr) state_->running.fetch_sub(1);
+  if (state_ == nullptr) return;
+  state_->running.fetch_sub(1);
+  state_->release();
 }
 
 }  // namespace tenure

@@ -18,6 +18,7 @@ class Recorder {
   virtual void after(std::span<const Tensor> out) = 0;
   virtual void abandon() noexcept = 0;         // the op failed between the two
   virtual void read(const Tensor& value) = 0;  // a trainable variable was read
+  virtual void leave_home() noexcept = 0;      // the task it was made in has ended
 
   Recorder* outer = nullptr;
   bool pending = false;  // between before and after

@@ -1,7 +1,5 @@
 // Reading a tensor's elements on the host.
 #include <cstring>
-#include <deque>
-#include <thread>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -63,51 +61,4 @@ Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
   return {saved.give(), data, size};
 }
 
-namespace detail {
-namespace {
-
-// One background thread for reads and other short work, started when first needed. It is never
-// joined: a process may end while work is queued, as with any detached work.
-class Worker {
- public:
-  static Worker& instance() {
-    static Worker* worker = new Worker;
-    return *worker;
-  }
-
-  void run(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-    if (!started_) {
-      std::thread([this] { loop(); }).detach();
-      started_ = true;
-    }
-    wake_.notify_one();
-  }
-
- private:
-  void loop() {
-    for (;;) {
-      std::function<void()> work;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return !queue_.empty(); });
-        work = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      work();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
-  bool started_ = false;
-};
-
-}  // namespace
-
-void run_in_background(std::function<void()> work) { Worker::instance().run(std::move(work)); }
-
-}  // namespace detail
 }  // namespace tenure

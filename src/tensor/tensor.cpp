@@ -4,11 +4,13 @@
 #include <array>
 
 #include "core/raise.h"
+#include "core/warn.h"
 #include "memory/context.h"
 #include "memory/free_sizes.h"
 #include "memory/ledger.h"
 #include "memory/scope.h"
 #include "memory/session.h"
+#include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
 #include "tenure/memory.h"
@@ -54,7 +56,35 @@ Tensor materialise(const Header& saved, const char* op, std::source_location sit
 ScopeGuard::ScopeGuard(std::string_view name, std::source_location site)
     : scope_(open_scope(context(), name, site)) {}
 
-ScopeGuard::~ScopeGuard() { close_scope(context(), scope_); }
+ScopeGuard::~ScopeGuard() {
+  if (scope_ == nullptr) return;
+  try {
+    close();
+  } catch (const std::exception& error) {
+    warn(error.what());
+  }
+}
+
+void ScopeGuard::close() {
+  Scope* scope = std::exchange(scope_, nullptr);
+  Context& current = context();
+  if (closes_in_order(current, scope)) {
+    close_scope(current, scope);
+    return;
+  }
+  const LabelRef ended = scope->label;
+  const LabelRef inner = current.scope != nullptr ? current.scope->label : LabelRef();
+  const bool here = scope->home == &current;
+  close_scope(current, scope);
+  const std::string what =
+      fmt::format("{} (opened {})", label_text(*ended.get()), site_text(ended->site));
+  if (here && inner) {
+    raise<ScopeError>("tidy: closed out of order: {} ended while {} (opened {}) was open", what,
+                      label_text(*inner.get()), site_text(inner->site));
+  }
+  raise<ScopeError>("tidy: closed out of order: {} ended on a thread or task that did not open it",
+                    what);
+}
 
 void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
   if (Header* header = Access::header(tensor)) adopt_outward(*scope_, *header);

@@ -1,6 +1,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "support/expect.h"
 
@@ -126,6 +127,76 @@ TEST(Contract, L11_a_returned_tensor_belongs_to_the_next_outer_scope) {
   EXPECT_EQ(passed.story().death->by, "tidy \"outer\" ended");
   EXPECT_EQ(passed.story().birth.scope, "inner");
   EXPECT_FALSE(returned.is_disposed());
+}
+
+// Coroutines and fibers of others keep a scope open while the code around them goes on.
+class ForeignScope {
+ public:
+  explicit ForeignScope(std::string_view name, std::source_location site = testing::here())
+      : guard_(std::in_place, name, site) {}
+  void close() { guard_->close(); }
+  void unwind() { guard_.reset(); }
+
+ private:
+  std::optional<detail::ScopeGuard> guard_;
+};
+
+TEST(Contract, L12_closing_scopes_out_of_order_is_an_error_and_frees_only_the_one) {
+  Tensor in_a, in_b, late;
+  ForeignScope a("a");
+  in_a = ones({2});
+  ForeignScope b("b");
+  in_b = ones({2});
+  const std::string message = testing::message_of<ScopeError>([&] { a.close(); });
+  EXPECT_HAS(message, "tidy: closed out of order: tidy \"a\" (opened scope_test.cpp:");
+  EXPECT_HAS(message, "ended while tidy \"b\" (opened scope_test.cpp:");
+  EXPECT_TRUE(in_a.is_disposed());
+  EXPECT_FALSE(in_b.is_disposed());
+  late = ones({2});
+  b.close();
+  EXPECT_TRUE(in_b.is_disposed());
+  EXPECT_TRUE(late.is_disposed());
+  const Tensor free = ones({2});
+  tidy([] { ones({2}); });
+  EXPECT_FALSE(free.is_disposed()) << "no scope is open any more";
+}
+
+TEST(Contract, L12_a_scope_closed_out_of_order_while_unwinding_is_a_warning) {
+  std::string warning;
+  set_warning_sink([&](std::string_view text) { warning = text; });
+  ForeignScope a("a"), b("b");
+  a.unwind();
+  b.unwind();
+  set_warning_sink({});
+  EXPECT_HAS(warning, "closed out of order: tidy \"a\"");
+}
+
+TEST(Contract, L12_a_tidy_that_ends_inside_a_scope_left_open_says_so) {
+  std::optional<ForeignScope> left;
+  EXPECT_THROW(tidy("around", [&] { left.emplace("left open"); }), ScopeError);
+  left->close();
+}
+
+TEST(Contract, L12_a_scope_closed_on_another_thread_is_an_error_and_harms_neither) {
+  Tensor mine, theirs, passed, joined;
+  ForeignScope here("here");
+  mine = ones({2});
+  std::thread([&] {
+    tidy("there", [&] {
+      theirs = ones({2});
+      const std::string message = testing::message_of<ScopeError>([&] { here.close(); });
+      EXPECT_HAS(message, "ended on a thread or task that did not open it");
+      EXPECT_FALSE(theirs.is_disposed());
+    });
+  }).join();
+  EXPECT_TRUE(mine.is_disposed());
+  passed = tidy("inner", [] { return ones({2}); });
+  EXPECT_FALSE(passed.is_disposed());
+  tidy("next", [&] { joined = ones({2}); });
+  EXPECT_TRUE(joined.is_disposed());
+  const Tensor free = ones({2});
+  tidy([] { ones({2}); });
+  EXPECT_FALSE(free.is_disposed());
 }
 
 TEST(Scopes, a_story_keeps_the_names_of_scopes_that_are_gone) {

@@ -1,0 +1,196 @@
+// Examples in batches, in an order, as often as asked for.
+//
+//   nn::Dataset data = nn::Dataset::from_tensors(x, y).shuffle().batch(32).prefetch(2);
+//   for (int epoch = 0; epoch < 5; ++epoch) {
+//     for (nn::Batch& batch : data) train(batch.x[0], batch.y[0]);   // a new order each time
+//   }
+//
+// A Dataset describes a pipeline and holds what it reads, not your tensors: dispose those as you
+// like. Batches are alive for as long as you hold them; no tidy disposes one, since they may have
+// been made before it was opened.
+//
+// Before batch(), an element is one example without the axis 0 that batch() gives it. Shuffling,
+// taking and skipping move numbers of examples, not their bytes: a batch of tensors in memory is
+// one gather each, or no copy at all where its examples lie one after the other.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <source_location>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenure/export.h"
+#include "tenure/scope.h"
+#include "tenure/tensor.h"
+
+namespace tenure::nn {
+
+struct Batch {
+  std::vector<Tensor> x;  // inputs
+  std::vector<Tensor> y;  // targets; none for inputs alone
+  Tensor weight;          // per example; empty for all the same
+};
+inline void walk_tensors(Batch& batch, auto&& visit) {
+  visit(batch.x);
+  visit(batch.y);
+  visit(batch.weight);
+}
+
+// One tensor or several: from_tensors(x, y), from_tensors({a, b}, y).
+class Tensors {
+ public:
+  Tensors() = default;
+  Tensors(Tensor one) : list_{std::move(one)} {}
+  Tensors(std::vector<Tensor> several) : list_(std::move(several)) {}
+  Tensors(std::initializer_list<Tensor> several) : list_(several) {}
+  const std::vector<Tensor>& list() const { return list_; }
+
+ private:
+  std::vector<Tensor> list_;
+};
+
+// Examples that can be read in any order: a table, a file. Several threads may read at once.
+class TENURE_API ExampleSource {
+ public:
+  virtual ~ExampleSource() = default;
+  virtual std::int64_t size() const = 0;
+  // The examples with these numbers, stacked along axis 0 in this order.
+  virtual Batch read(std::span<const std::int64_t> examples) const = 0;
+  // Neighbours. By default read() of each; override it where they lie together.
+  virtual Batch read_range(std::int64_t first, std::int64_t count) const;
+};
+
+struct ShuffleOptions {
+  std::optional<std::uint64_t> seed = {};  // default: drawn from the one set_seed began
+  bool each_epoch = true;                  // a new order for every epoch
+};
+struct BatchOptions {
+  bool drop_remainder = false;  // no smaller last batch
+};
+
+namespace dataset {
+struct Pipeline;
+class Run;
+}  // namespace dataset
+
+// One pass over a Dataset. Used by one thread at a time; it may be dropped at any moment.
+class TENURE_API DatasetIterator {
+ public:
+  DatasetIterator(DatasetIterator&&) noexcept;
+  DatasetIterator& operator=(DatasetIterator&&) noexcept;
+  ~DatasetIterator();
+
+  // Nothing at the end, and after an error.
+  std::optional<Batch> next(std::source_location site = std::source_location::current());
+
+ private:
+  friend class Dataset;
+  explicit DatasetIterator(std::unique_ptr<dataset::Run> run);
+  std::unique_ptr<dataset::Run> run_;
+};
+
+// A copyable handle; copies stand for the same pipeline. Every method gives a new Dataset.
+class TENURE_API Dataset {
+ public:
+  using Generator = std::function<std::optional<Batch>()>;  // nothing at the end
+
+  // Examples along axis 0 of each.
+  static Dataset from_tensors(const Tensors& x, const Tensors& y = {}, const Tensor& weight = {},
+                              std::source_location site = std::source_location::current());
+  static Dataset from_source(std::shared_ptr<const ExampleSource> source);
+  // `open` is called for every epoch; each element is what its generator gives.
+  static Dataset from_generator(std::function<Generator()> open,
+                                std::optional<std::int64_t> size = {});
+  // The elements of a range, read now: Batches, pairs of input and target, or inputs.
+  template <std::ranges::input_range R>
+  static Dataset from_range(R&& range,
+                            std::source_location site = std::source_location::current()) {
+    std::vector<Batch> elements;
+    for (auto&& element : range) {
+      using E = std::remove_cvref_t<decltype(element)>;
+      if constexpr (std::is_same_v<E, Batch>) {
+        elements.push_back(element);
+      } else if constexpr (std::is_same_v<E, Tensor>) {
+        elements.push_back({{element}, {}, {}});
+      } else {
+        elements.push_back({{element.first}, {element.second}, {}});
+      }
+    }
+    return from_elements(elements, site);
+  }
+
+  static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kForever = -1;
+
+  // Each element is drawn from the next `buffer` ones; kAll makes every order as likely.
+  Dataset shuffle(std::int64_t buffer = kAll, ShuffleOptions options = {}) const;
+  Dataset batch(std::int64_t size, BatchOptions options = {}) const;
+  // With prefetch(), and with several iterators, `fn` is called on other threads.
+  Dataset map(std::function<Batch(Batch)> fn) const;
+  Dataset filter(std::function<bool(const Batch&)> keep) const;  // as for map()
+  Dataset concatenate(const Dataset& other) const;               // this one, then the other
+  Dataset unbatch() const;                                       // elements cut along axis 0
+  Dataset repeat(std::int64_t times = kForever) const;           // each time a new epoch
+  Dataset take(std::int64_t count) const;
+  Dataset skip(std::int64_t count) const;
+  // A thread makes up to `count` elements before they are asked for. Dropping the iterator waits
+  // for the element that is being made.
+  Dataset prefetch(std::int64_t count) const;
+
+  // How many elements an epoch has, where it can be known.
+  std::optional<std::int64_t> size() const;
+
+  // The first pass is epoch 0. The same epoch always has the same order.
+  DatasetIterator iterate(std::source_location site = std::source_location::current()) const;
+  DatasetIterator iterate(std::uint64_t epoch,
+                          std::source_location site = std::source_location::current()) const;
+
+  // for (Batch& batch : dataset): a pass of its own.
+  class Range {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    Range(DatasetIterator pass, std::source_location site)
+        : pass_(std::move(pass)), site_(site), batch_(pass_.next(site_)) {}
+    Batch& operator*() { return *batch_; }
+    Batch* operator->() { return &*batch_; }
+    Range& operator++() {
+      batch_.reset();  // before the next is made
+      batch_ = pass_.next(site_);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !batch_.has_value(); }
+
+   private:
+    DatasetIterator pass_;
+    std::source_location site_;
+    std::optional<Batch> batch_;
+  };
+  Range begin(std::source_location site = std::source_location::current()) const {
+    return {iterate(site), site};
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  explicit Dataset(dataset::Pipeline pipeline);
+  static Dataset from_elements(const std::vector<Batch>& elements, std::source_location site);
+  std::shared_ptr<const dataset::Pipeline> pipeline_;
+  std::shared_ptr<std::atomic<std::uint64_t>> epochs_;
+};
+// A tidy may return them: they hold no tensors of its.
+inline void walk_tensors(Dataset&, auto&&) {}
+inline void walk_tensors(DatasetIterator&, auto&&) {}
+
+}  // namespace tenure::nn

@@ -1,0 +1,246 @@
+// How a Dataset is made: recipes, from which each pass opens a stream. While nothing but an order
+// is asked for, the elements are numbers of examples; they become tensors where a batch is made.
+// The steps that only choose and reorder are written once for both.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "memory/context.h"
+#include "tenure/dataset.h"
+
+namespace tenure::nn::dataset {
+
+using Example = std::int64_t;
+
+template <class T>
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual std::optional<T> next() = 0;
+};
+template <class T>
+using StreamPtr = std::unique_ptr<Stream<T>>;
+
+template <class T>
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+  virtual StreamPtr<T> open(std::uint64_t epoch) const = 0;
+  virtual std::optional<std::int64_t> size() const = 0;
+};
+template <class T>
+using RecipePtr = std::shared_ptr<const Recipe<T>>;
+
+// Examples of a source in some order, or elements. One of the two.
+struct Pipeline {
+  std::shared_ptr<const ExampleSource> source;
+  RecipePtr<Example> examples;
+  RecipePtr<Batch> elements;
+};
+
+RecipePtr<Batch> elements_of(const Pipeline& pipeline);  // examples one by one, where it has those
+RecipePtr<Batch> batches_of(const Pipeline& pipeline, std::int64_t size, bool drop_remainder);
+RecipePtr<Batch> map_of(RecipePtr<Batch> from, std::function<Batch(Batch)> fn);
+RecipePtr<Batch> filter_of(RecipePtr<Batch> from, std::function<bool(const Batch&)> keep);
+RecipePtr<Batch> concatenation_of(RecipePtr<Batch> first, RecipePtr<Batch> second);
+RecipePtr<Batch> unbatched_of(RecipePtr<Batch> from);
+RecipePtr<Batch> prefetch_of(RecipePtr<Batch> from, std::int64_t count);
+RecipePtr<Batch> generator_of(std::function<Dataset::Generator()> open,
+                              std::optional<std::int64_t> size);
+RecipePtr<Batch> saved_elements(const std::vector<Batch>& elements, std::source_location site);
+RecipePtr<Example> all_examples(const ExampleSource& source);
+std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tensors& y,
+                                                   const Tensor& weight, std::source_location site);
+
+// The library at work for itself: what it makes joins no scope, no tape and no trace.
+class OwnWork {
+ public:
+  OwnWork() : context_(detail::context()), outer_(context_) {
+    context_ = {};
+    context_.session = outer_.session;
+    context_.random = outer_.random;
+    context_.thread = outer_.thread;
+  }
+  ~OwnWork() { context_ = outer_; }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+
+ private:
+  detail::Context& context_;
+  detail::Context outer_;
+};
+
+// A small generator with the same numbers everywhere (splitmix64).
+inline std::uint64_t mix(std::uint64_t state) {
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111eb;
+  return state ^ (state >> 31);
+}
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t epoch) : state_(mix(seed) + mix(~epoch)) {}
+  // Below `bound`, each as likely: what would favour the low ones is drawn again.
+  std::uint64_t below(std::uint64_t bound) {
+    const std::uint64_t uneven = (0 - bound) % bound;
+    for (;;) {
+      const std::uint64_t drawn = mix(state_ += 0x9e3779b97f4a7c15);
+      if (drawn >= uneven) return drawn % bound;
+    }
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+template <class T>
+class Taken final : public Recipe<T> {
+ public:
+  Taken(RecipePtr<T> from, std::int64_t count) : from_(std::move(from)), count_(count) {}
+  StreamPtr<T> open(std::uint64_t epoch) const override {
+    return std::make_unique<Pass>(from_->open(epoch), count_);
+  }
+  std::optional<std::int64_t> size() const override {
+    const auto all = from_->size();
+    if (!all) return std::nullopt;
+    return std::min(*all, count_);
+  }
+
+ private:
+  struct Pass final : Stream<T> {
+    Pass(StreamPtr<T> stream, std::int64_t count) : from(std::move(stream)), left(count) {}
+    std::optional<T> next() override {
+      if (left == 0) return std::nullopt;
+      --left;
+      return from->next();
+    }
+    StreamPtr<T> from;
+    std::int64_t left;
+  };
+  RecipePtr<T> from_;
+  std::int64_t count_;
+};
+
+template <class T>
+class Skipped final : public Recipe<T> {
+ public:
+  Skipped(RecipePtr<T> from, std::int64_t count) : from_(std::move(from)), count_(count) {}
+  StreamPtr<T> open(std::uint64_t epoch) const override {
+    return std::make_unique<Pass>(from_->open(epoch), count_);
+  }
+  std::optional<std::int64_t> size() const override {
+    const auto all = from_->size();
+    if (!all) return std::nullopt;
+    return std::max<std::int64_t>(0, *all - count_);
+  }
+
+ private:
+  struct Pass final : Stream<T> {
+    Pass(StreamPtr<T> stream, std::int64_t count) : from(std::move(stream)), left(count) {}
+    std::optional<T> next() override {
+      for (; left > 0; --left) {
+        if (!from->next()) return std::nullopt;
+      }
+      return from->next();
+    }
+    StreamPtr<T> from;
+    std::int64_t left;
+  };
+  RecipePtr<T> from_;
+  std::int64_t count_;
+};
+
+template <class T>
+class Repeated final : public Recipe<T> {
+ public:
+  Repeated(RecipePtr<T> from, std::int64_t times) : from_(std::move(from)), times_(times) {}
+  StreamPtr<T> open(std::uint64_t epoch) const override {
+    return std::make_unique<Pass>(from_, times_, epoch);
+  }
+  std::optional<std::int64_t> size() const override {
+    const auto once = from_->size();
+    if (times_ == 0 || once == 0) return 0;
+    if (!once || times_ < 0 || times_ > Dataset::kAll / *once) return std::nullopt;
+    return *once * times_;
+  }
+
+ private:
+  struct Pass final : Stream<T> {
+    Pass(RecipePtr<T> recipe, std::int64_t count, std::uint64_t first)
+        : from(std::move(recipe)), times(count), epoch(first) {}
+    std::optional<T> next() override {
+      while (stream != nullptr || done != times) {
+        if (stream == nullptr) {
+          // The first time is the epoch itself; the others have orders of their own.
+          stream =
+              from->open(done == 0 ? epoch : mix(epoch + 1) + static_cast<std::uint64_t>(done));
+          any = false;
+        }
+        if (std::optional<T> element = stream->next()) {
+          any = true;
+          return element;
+        }
+        stream = nullptr;
+        ++done;
+        if (!any) done = times;  // nothing, however often
+      }
+      return std::nullopt;
+    }
+    RecipePtr<T> from;
+    std::int64_t times;  // below 0: for ever
+    std::uint64_t epoch;
+    std::int64_t done = 0;
+    bool any = false;
+    StreamPtr<T> stream;
+  };
+  RecipePtr<T> from_;
+  std::int64_t times_;
+};
+
+template <class T>
+class Shuffled final : public Recipe<T> {
+ public:
+  Shuffled(RecipePtr<T> from, std::int64_t buffer, std::uint64_t seed, bool each_epoch)
+      : from_(std::move(from)), buffer_(buffer), seed_(seed), each_epoch_(each_epoch) {}
+  StreamPtr<T> open(std::uint64_t epoch) const override {
+    return std::make_unique<Pass>(from_->open(epoch), buffer_,
+                                  Random(seed_, each_epoch_ ? epoch : 0));
+  }
+  std::optional<std::int64_t> size() const override { return from_->size(); }
+
+ private:
+  struct Pass final : Stream<T> {
+    Pass(StreamPtr<T> stream, std::int64_t size, Random numbers)
+        : from(std::move(stream)), bound(static_cast<std::size_t>(size)), random(numbers) {}
+    std::optional<T> next() override {
+      while (from != nullptr && buffer.size() < bound) {
+        if (std::optional<T> element = from->next()) {
+          buffer.push_back(std::move(*element));
+        } else {
+          from = nullptr;
+        }
+      }
+      if (buffer.empty()) return std::nullopt;
+      std::swap(buffer[random.below(buffer.size())], buffer.back());
+      std::optional<T> drawn(std::move(buffer.back()));
+      buffer.pop_back();
+      return drawn;
+    }
+    StreamPtr<T> from;  // null once it has ended
+    std::size_t bound;
+    Random random;
+    std::vector<T> buffer;
+  };
+  RecipePtr<T> from_;
+  std::int64_t buffer_;
+  std::uint64_t seed_;
+  bool each_epoch_;
+};
+
+}  // namespace tenure::nn::dataset

@@ -1,0 +1,270 @@
+#include "tenure/task.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/session.h"
+#include "ops/recorder.h"
+
+namespace tenure {
+namespace detail {
+namespace {
+
+std::exception_ptr cancelled_error() {
+  return std::make_exception_ptr(CancelledError("task: it was cancelled"));
+}
+
+class BackgroundExecutor final : public TaskExecutor {
+  void post(std::shared_ptr<TaskRun> run) override {
+    run_in_background([run = std::move(run)] { run->go_on(); });
+  }
+};
+
+}  // namespace
+
+// The context a task carries. Between its turns nobody points at it.
+struct TaskRun::Home {
+  explicit Home(TaskHome kind) {
+    const Context& outer = detail::context();
+    context.session = outer.session;
+    context.random = outer.random;
+    if (kind == TaskHome::callers) {
+      context.scope = outer.scope;
+      context.tapes = outer.tapes;
+      context.trace = outer.trace;
+      context.trace_id = outer.trace_id;
+      context.function = outer.function;
+      context.free = outer.free;
+    }
+    callers_tapes = context.tapes;
+    session = context.session;
+    if (session == nullptr) return;
+    session->retain();
+    session->running.fetch_add(1);
+  }
+
+  // The task has ended. A tape that got away from it records no more.
+  void leave() noexcept {
+    for (ops::Recorder* tape = context.tapes; tape != nullptr && tape != callers_tapes;) {
+      ops::Recorder* outer = tape->outer;
+      tape->leave_home();
+      tape = outer;
+    }
+    context.tapes = nullptr;
+    SessionState* left = std::exchange(session, nullptr);
+    if (left == nullptr) return;
+    left->running.fetch_sub(1);
+    left->release();
+  }
+
+  Context context;
+  ops::Recorder* callers_tapes = nullptr;
+  SessionState* session = nullptr;
+};
+
+namespace {
+
+// Makes a task's context the thread's.
+class Installed {
+ public:
+  explicit Installed(Context& context) : outer_(detail::context()) {
+    context.thread = outer_.thread;
+    t_context = &context;
+  }
+  ~Installed() { t_context = &outer_; }
+  Installed(const Installed&) = delete;
+  Installed& operator=(const Installed&) = delete;
+
+ private:
+  Context& outer_;
+};
+
+}  // namespace
+
+std::shared_ptr<TaskExecutor> background_executor() {
+  static const auto* executor =
+      new std::shared_ptr<TaskExecutor>(std::make_shared<BackgroundExecutor>());
+  return *executor;
+}
+
+void raise_no_task(const char* what, bool was_awaited) {
+  raise<ValueError>("{}: the Task {}", what,
+                    was_awaited ? "was awaited or started before" : "is empty (moved from)");
+}
+
+TaskRun::TaskRun(std::shared_ptr<JobBase> job, std::shared_ptr<TaskExecutor> executor,
+                 TaskHome home)
+    : job_(std::move(job)), executor_(std::move(executor)), home_(std::make_unique<Home>(home)) {}
+
+TaskRun::~TaskRun() { home_->leave(); }
+
+void TaskRun::throw_if_cancelled() const {
+  if (is_cancelled()) std::rethrow_exception(cancelled_error());
+}
+
+bool TaskRun::go_on() {
+  std::shared_ptr<TaskRun> self = shared_from_this();
+  if (!begun_ && is_cancelled()) {
+    end(cancelled_error());
+    return true;
+  }
+  begun_ = true;
+  {
+    const Installed installed(home_->context);
+    while (next_) std::exchange(next_, nullptr).resume();
+  }
+  if (ended_) {
+    end(nullptr);
+    return true;
+  }
+  park(std::move(self));
+  return false;
+}
+
+// From the moment it is known to wait it may be running elsewhere: nothing of it is touched then.
+void TaskRun::park(std::shared_ptr<TaskRun> self) {
+  next_ = parked_;
+  std::shared_ptr<JobBase> job = std::move(awaited_);
+  {
+    const std::lock_guard lock(mutex_);
+    // One that cancels later finds it waiting; one that did so before has set the flag.
+    if (is_cancelled()) job = nullptr;
+    waiting_ = job != nullptr;
+  }
+  if (job == nullptr) {
+    const std::shared_ptr<TaskExecutor> executor = executor_;
+    executor->post(std::move(self));
+  } else {
+    job->when_done([self = std::move(self)] { self->wake(); });
+  }
+}
+
+void TaskRun::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!waiting_) return;
+    waiting_ = false;
+  }
+  executor_->post(shared_from_this());
+}
+
+void TaskRun::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_ = false;
+  }
+  end(cancelled_error());
+}
+
+// The job is done once nothing of the task is left but its result.
+void TaskRun::end(std::exception_ptr unfinished) {
+  {
+    const Installed installed(home_->context);
+    failed_ = !collect(std::move(unfinished));
+  }
+  home_->leave();
+  publish();
+}
+
+}  // namespace detail
+
+using detail::TaskRun;
+
+class TaskLoop::Queue final : public detail::TaskExecutor {
+ public:
+  void post(std::shared_ptr<TaskRun> run) override {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    ready_.push_back(std::move(run));
+    changed_.notify_all();
+  }
+  void add(std::shared_ptr<TaskRun> run) {
+    const std::lock_guard lock(mutex_);
+    unfinished_.push_back(run);
+    ready_.push_back(std::move(run));
+    changed_.notify_all();
+  }
+  std::shared_ptr<TaskRun> next() {
+    const std::lock_guard lock(mutex_);
+    return pop();
+  }
+  // Waits until one is ready; null when all have ended.
+  std::shared_ptr<TaskRun> wait() {
+    if (std::shared_ptr<TaskRun> run = next()) return run;
+    const detail::WaitingHere waiting;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || unfinished_.empty(); });
+    return pop();
+  }
+  void ended(const std::shared_ptr<TaskRun>& run) {
+    const std::lock_guard lock(mutex_);
+    std::erase(unfinished_, run);
+    changed_.notify_all();
+  }
+  std::vector<std::shared_ptr<TaskRun>> unfinished() const {
+    const std::lock_guard lock(mutex_);
+    return unfinished_;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    ready_.clear();
+  }
+
+ private:
+  std::shared_ptr<TaskRun> pop() {
+    if (ready_.empty()) return nullptr;
+    std::shared_ptr<TaskRun> run = std::move(ready_.front());
+    ready_.pop_front();
+    return run;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<TaskRun>> ready_;
+  std::vector<std::shared_ptr<TaskRun>> unfinished_;
+  bool closed_ = false;
+};
+
+TaskLoop::TaskLoop() : queue_(std::make_shared<Queue>()) {}
+
+TaskLoop::~TaskLoop() {
+  queue_->close();
+  for (const std::shared_ptr<TaskRun>& run : queue_->unfinished()) run->abandon();
+}
+
+void TaskLoop::add(std::shared_ptr<TaskRun> run) { queue_->add(std::move(run)); }
+
+std::shared_ptr<detail::TaskExecutor> TaskLoop::executor() const { return queue_; }
+
+std::size_t TaskLoop::unfinished() const { return queue_->unfinished().size(); }
+
+bool TaskLoop::step() {
+  const std::shared_ptr<TaskRun> run = queue_->next();
+  if (run == nullptr) return false;
+  if (run->go_on()) queue_->ended(run);
+  return true;
+}
+
+void TaskLoop::run() {
+  while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
+    if (run->go_on()) queue_->ended(run);
+  }
+}
+
+void TaskLoop::run_or_cancel() {
+  std::shared_ptr<TaskRun> first;
+  while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
+    if (!run->go_on()) continue;
+    queue_->ended(run);
+    if (first != nullptr || !run->failed()) continue;
+    first = run;
+    for (const std::shared_ptr<TaskRun>& other : queue_->unfinished()) other->job()->cancel();
+  }
+  if (first != nullptr) std::rethrow_exception(first->job()->error);
+}
+
+}  // namespace tenure
