@@ -82,7 +82,8 @@ std::string_view name(Claim claim) {
 }
 
 // Memory charged to the session, or nullptr; then it says whether that session has no more.
-Storage* attempt(Device device, std::size_t nbytes, SessionState* session, bool& over_budget) {
+[[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
+                                               SessionState* session, bool& over_budget) {
   const std::size_t capacity = Pool::class_bytes(Pool::size_class(nbytes));
   over_budget = session != nullptr && !charge(*session, capacity);
   if (over_budget) return nullptr;
@@ -106,6 +107,15 @@ Storage* attempt(Device device, std::size_t nbytes, SessionState* session, bool&
   return storage;
 }
 
+// Memory that was not there: with the forms' (forms.h) given back, or the end of it.
+[[gnu::noinline]] Storage* allocate_under_pressure(Device device, std::size_t nbytes,
+                                                   SessionState* session, bool over_budget) {
+  if (drop_forms_of(over_budget ? session : nullptr)) {
+    if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+  }
+  raise_out_of_memory(nbytes, over_budget ? session : nullptr);
+}
+
 bool smaller_than_storage(const Header& header) {
   return header.layout.nbytes() < header.storage->nbytes;
 }
@@ -115,13 +125,8 @@ bool smaller_than_storage(const Header& header) {
 Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
   bool over_budget = false;  // of the session
   Storage* storage = attempt(device, nbytes, session, over_budget);
-  if (storage == nullptr) [[unlikely]] {
-    if (drop_forms_of(over_budget ? session : nullptr)) {
-      storage = attempt(device, nbytes, session, over_budget);
-    }
-    if (storage == nullptr) raise_out_of_memory(nbytes, over_budget ? session : nullptr);
-  }
-  return storage;
+  return storage != nullptr ? storage
+                            : allocate_under_pressure(device, nbytes, session, over_budget);
 }
 
 Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* session) noexcept {
