@@ -216,6 +216,27 @@ TEST(Contract, L30_forms_give_way_before_an_allocation_fails) {
   EXPECT_EQ(workspace(), 0u) << "pressure has shown that it does not fit";
 }
 
+TEST(Contract, L30_forms_give_way_to_the_budget_of_their_session) {
+  constexpr std::int64_t kChannels = 32;
+  const Shape shape{1, 4, 4, kChannels};
+  const std::size_t bytes = 9 * kChannels * kChannels * sizeof(float);
+  const Variable other(weights(1));
+  const Tensor x = image();
+  for (int i = 0; i < 2; ++i) convolve(x, other);
+  EXPECT_EQ(workspace(), kFormBytes);
+  Session session({.name = "small", .budget = 100 << 10});
+  session.run([&] {
+    const Tensor y = ones(shape);
+    const Variable w(full({3, 3, kChannels, kChannels}, 0.5f));
+    for (int i = 0; i < 2; ++i) conv2d_transpose(y, w, shape, {.padding = Padding::same});
+    EXPECT_EQ(session.memory().workspace_bytes, bytes);
+    EXPECT_NO_THROW(zeros({6000}));
+    EXPECT_EQ(session.memory().workspace_bytes, 0u);
+    EXPECT_THROW(zeros({60000}), OutOfMemoryError);
+  });
+  EXPECT_EQ(workspace(), kFormBytes) << "those of others stay";
+}
+
 TEST(Forms, belong_to_the_session_of_the_variable) {
   Session session({.name = "own"});
   session.run([&] {
