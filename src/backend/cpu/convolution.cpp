@@ -1,9 +1,9 @@
 // Convolutions and their gradients: from tensors to walks (convolution_walk.h), cut for threads.
 //
 // Only the gradient of the input rearranges weights: it needs each tap's transposed, and does that
-// itself unless they were prepared. The gradient of the filter is cut by the filter's elements where
-// there are enough of them; else the pixels are cut into pieces that depend on shapes alone, and the
-// pieces' sums are added in order.
+// itself unless they were prepared. The gradient of the filter is cut by the filter's elements
+// where there are enough of them; else the pixels are cut into pieces that depend on shapes alone,
+// and the pieces' sums are added in order.
 #include <algorithm>
 
 #include "backend/cpu/convolution_walk.h"
