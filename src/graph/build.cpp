@@ -311,20 +311,31 @@ class Builder {
                 std::span<const std::uint32_t> in, std::span<const std::uint32_t> out) {
     Step step = new_step(op, node, in, out);
     step.run = kernel.run;
-    if (kernel.scratch_bytes != nullptr) {
+    if (kernel.scratch_bytes != nullptr || kernel.prepare != nullptr) {
       std::vector<ops::KernelView> views;
       for (const std::uint32_t place : in) views.push_back(view_of(place));
       for (const std::uint32_t place : out) views.push_back(view_of(place));
       const std::span<const ops::KernelView> all = views;
-      book_scratch(step, kernel.scratch_bytes({.in = all.first(in.size()),
-                                               .out = all.subspan(in.size()),
-                                               .attrs = step.attrs}));
+      const ops::KernelArgs args{
+          .in = all.first(in.size()), .out = all.subspan(in.size()), .attrs = step.attrs};
+      // Also where an input may be prepared: a call may find that it is not.
+      if (kernel.scratch_bytes != nullptr) book_scratch(step, kernel.scratch_bytes(args));
+      if (kernel.prepare != nullptr) step.prepared = add_prepared(kernel.prepare(args), in);
     }
     if (node != nullptr && op->reseed != nullptr) {
       step.random = static_cast<std::int32_t>(p_.random_.size());
       p_.random_.push_back(node);
     }
     p_.steps_.push_back(step);
+  }
+
+  // A variable that this program changes has a new value on every call: not worth preparing.
+  std::int32_t add_prepared(const ops::Preparation& wanted, std::span<const std::uint32_t> in) {
+    if (wanted.bytes == 0) return -1;
+    const Buffer& buffer = p_.buffers_[p_.places_[in[wanted.input]].buffer];
+    if (buffer.where != Where::variable || graph_.variables[buffer.index].assigned) return -1;
+    p_.prepared_.push_back({wanted, buffer.index});
+    return static_cast<std::int32_t>(p_.prepared_.size() - 1);
   }
 
   void add_control(const Node& node, const ControlAttrs& attrs, std::span<const std::uint32_t> in,

@@ -3,6 +3,8 @@
 #include "core/raise.h"
 #include "graph/frame.h"
 #include "memory/context.h"
+#include "memory/forms.h"
+#include "ops/prepared.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
 
@@ -97,6 +99,14 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
       const std::uint64_t seed = detail::context().random->seed.load(std::memory_order_relaxed);
       step.op->reseed(own.data(), step.attrs.data(), seed, frame.segments);
       args.attrs = own.ref();
+    }
+    StorageRef prepared;
+    if (step.prepared >= 0) {
+      const Prepared& input = prepared_[static_cast<std::size_t>(step.prepared)];
+      prepared = ops::prepared_input(input.wanted,
+                                     *frame.held[graph_.inputs.size() + input.variable].get(),
+                                     args.in[input.wanted.input].data);
+      if (prepared) args.prepared = prepared->data;
     }
     step.run(args);
     if (problem.format != nullptr) [[unlikely]]
@@ -209,6 +219,12 @@ class Program::Call {
 
   void give(const Assigned& assigned, StorageRef value) {
     Header& slot = *p_.graph_.variables[assigned.variable].variable->value.get();
+    if (slot.storage == value.get()) {
+      detail::drop_forms(*slot.storage);
+    } else {
+      detail::leave_slot(*slot.storage);
+      detail::enter_slot(*value.get());
+    }
     frame_->old.push_back(StorageRef(std::exchange(slot.storage, value.give())));
   }
 

@@ -100,6 +100,11 @@ class Program {
     std::int32_t scratch = -1;  // a buffer
     std::int32_t random = -1;   // its index among those that draw random numbers
     std::int32_t control = -1;
+    std::int32_t prepared = -1;  // an input that may be given prepared
+  };
+  struct Prepared {  // an input that is a variable's value, which the program does not change
+    ops::Preparation wanted;
+    std::uint32_t variable = 0;
   };
   struct Patch {  // where a view's data lie
     std::uint32_t view = 0;
@@ -124,7 +129,7 @@ class Program {
     std::vector<std::byte*> inputs;  // of their first elements
     std::vector<ops::AttrsBox> random;
     std::vector<std::uint64_t> segments;              // where their random numbers begin
-    std::vector<detail::StorageRef> held;             // inputs, variables and results
+    std::vector<detail::StorageRef> held;             // inputs, then variables, then results
     std::vector<std::unique_lock<std::mutex>> locks;  // of variables that change
     std::vector<detail::Header*> pinned;              // their slots
     std::vector<detail::StorageRef> old;              // what they held before
@@ -145,6 +150,7 @@ class Program {
   std::vector<Place> places_;  // of each value, then of copies
   std::vector<Step> steps_;
   std::vector<Control> controls_;
+  std::vector<Prepared> prepared_;
   std::vector<ops::KernelView> views_;
   std::vector<Patch> patches_;
   std::vector<Patch> late_patches_;  // of variables' new values

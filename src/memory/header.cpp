@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "memory/context.h"
+#include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/scope.h"
 #include "memory/session.h"
@@ -121,9 +122,11 @@ void destroy(Header* header) noexcept {
     header->birth.owns_scope = false;
   }
   if (header->storage != nullptr) {
+    if (header->is_slot) leave_slot(*header->storage);
     release(header->storage);
     header->storage = nullptr;
   }
+  header->is_slot = false;
   if (auto* session = header->session.load(std::memory_order_relaxed)) session->release();
   if (Label* name = header->name.load(std::memory_order_relaxed)) {
     name->release();
@@ -141,6 +144,7 @@ void destroy(Header* header) noexcept {
 
 void release_dead_storage(Header& header) noexcept {
   if (header.storage == nullptr) return;  // given away
+  if (header.is_slot) leave_slot(*header.storage);
   const bool last = release(std::exchange(header.storage, nullptr));
   header.death.bytes.store(last ? Bytes::returned : Bytes::shared, std::memory_order_relaxed);
 }

@@ -79,6 +79,7 @@ struct alignas(64) Header {
   std::atomic<std::uint32_t> handles{0};
   std::atomic<std::uint32_t> life{0};
   Role role = Role::tensor;
+  bool is_slot = false;  // a variable's value, and counted as such by its storage
   std::atomic<Claim> claim{Claim::other};
   Device device;
   Storage* storage = nullptr;

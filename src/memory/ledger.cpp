@@ -10,6 +10,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/forms.h"
 #include "memory/pool.h"
 #include "memory/text.h"
 
@@ -80,22 +81,22 @@ std::string_view name(Claim claim) {
   throw OutOfMemoryError(text, nbytes, budget, std::move(stories));
 }
 
-bool smaller_than_storage(const Header& header) {
-  return header.layout.nbytes() < header.storage->nbytes;
-}
-
-}  // namespace
-
-Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
+// Memory charged to the session, or nullptr; then it says whether that session has no more.
+[[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
+                                               SessionState* session, bool& over_budget) {
   const std::size_t capacity = Pool::class_bytes(Pool::size_class(nbytes));
-  if (session != nullptr && !charge(*session, capacity)) raise_out_of_memory(nbytes, session);
+  over_budget = session != nullptr && !charge(*session, capacity);
+  if (over_budget) return nullptr;
   Storage* storage = nullptr;
   try {
     storage = pool(device).allocate(nbytes);
-    if (storage == nullptr) raise_out_of_memory(nbytes, nullptr);
   } catch (...) {
     if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
     throw;
+  }
+  if (storage == nullptr) [[unlikely]] {
+    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
+    return nullptr;
   }
   if constexpr (kLifetimes) count_bytes(g_live, g_peak, nbytes);
   if (session != nullptr) {
@@ -104,6 +105,37 @@ Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* sessi
     storage->session = session;
   }
   return storage;
+}
+
+// Memory that was not there: with the forms' (forms.h) given back, or the end of it.
+[[gnu::noinline]] Storage* allocate_under_pressure(Device device, std::size_t nbytes,
+                                                   SessionState* session, bool over_budget) {
+  if (drop_forms_of(over_budget ? session : nullptr)) {
+    if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+  }
+  raise_out_of_memory(nbytes, over_budget ? session : nullptr);
+}
+
+bool smaller_than_storage(const Header& header) {
+  return header.layout.nbytes() < header.storage->nbytes;
+}
+
+}  // namespace
+
+Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
+  bool over_budget = false;  // of the session
+  Storage* storage = attempt(device, nbytes, session, over_budget);
+  return storage != nullptr ? storage
+                            : allocate_under_pressure(device, nbytes, session, over_budget);
+}
+
+Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* session) noexcept {
+  bool over_budget = false;
+  try {
+    return attempt(device, nbytes, session, over_budget);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionState* session,
@@ -220,7 +252,8 @@ MemoryInfo memory_of(SessionState* session) {
     info.pooled_bytes = cpu.pooled_bytes();
     info.slack_bytes = info.reserved_bytes - info.pooled_bytes - info.live_bytes;
   }
-  // What no tensor and no saved value holds is held by an op: its scratch and temporaries.
+  // What no tensor and no saved value holds is an op's scratch and temporaries, or a form of a
+  // variable's value (forms.h).
   info.workspace_bytes = info.live_bytes > claimed ? info.live_bytes - claimed : 0;
   return info;
 }

@@ -7,7 +7,7 @@
 // Free objects wait in a per-thread cache, so that making and dropping a tensor takes no lock; a
 // cache that grows past its bound gives half of it back.
 //
-// T needs `std::atomic<std::uint32_t> handles` (0 while free) and `T* next_free`.
+// T needs `T* next_free`, and to be listed `std::atomic<std::uint32_t> handles` (0 while free).
 #pragma once
 
 #include <atomic>

@@ -14,6 +14,7 @@
 
 namespace tenure::detail {
 
+struct Form;
 struct SessionState;
 struct Span;
 
@@ -28,6 +29,8 @@ struct Storage {
   Span* span = nullptr;
   Storage* next_free = nullptr;
   std::function<void()>* deleter = nullptr;  // of memory from outside
+  std::atomic<Form*> forms{nullptr};         // made of the bytes: see forms.h
+  std::atomic<std::uint32_t> slots{0};       // variables whose value it is
 
   bool is_external() const { return capacity == 0; }
 };
@@ -35,6 +38,8 @@ struct Storage {
 // The handle count is already 1. Throws OutOfMemoryError; `session` (may be null: the default one)
 // is charged.
 Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session);
+// The same, but nullptr where that would throw, and nothing else gives way to it.
+Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* session) noexcept;
 // Memory from outside; `deleter` runs when the last holder lets go.
 Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionState* session,
                        std::function<void()> deleter);

@@ -12,6 +12,7 @@
 #include "memory/ledger.h"
 #include "memory/reuse.h"
 #include "ops/kernel.h"
+#include "ops/prepared.h"
 #include "ops/recorder.h"
 #include "ops/strides.h"
 #include "ops/tracer.h"
@@ -172,6 +173,7 @@ struct KernelCall {
   SmallVector<KernelView, kInlineInputs> from;
   SmallVector<KernelView, 1> to;  // without data
   Copies copies;
+  StorageRef prepared;
   StorageRef scratch;
   Problem problem;
   KernelArgs args;
@@ -195,12 +197,29 @@ struct KernelCall {
       to[i] = {nullptr, &layouts[i].shape, &layouts[i].strides, layouts[i].dtype};
     }
     args = {.in = from, .out = to, .attrs = attrs, .problem = &problem};
+    if (kernel.prepare != nullptr) [[unlikely]]
+      prepare(in);
     if (kernel.scratch_bytes != nullptr) {
       if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
         scratch = StorageRef(detail::allocate_storage(device, bytes, context.session));
         args.scratch = scratch->data;
       }
     }
+  }
+  // What an earlier call made of a variable's value, or this one makes for the next.
+  [[gnu::noinline]] void prepare(const PinnedInputs& in) {
+    bool of_variable = false;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      of_variable |= in[i].storage->slots.load(std::memory_order_relaxed) != 0;
+    }
+    if (!of_variable) return;
+    const Preparation wanted = kernel.prepare(args);
+    if (wanted.bytes == 0) return;
+    const Header& header = in[wanted.input];
+    const std::byte* src = from[wanted.input].data;
+    if (src != first_element(*header.storage, header.layout)) return;  // a copy, for this call
+    prepared = prepared_input(wanted, *header.storage, src);
+    if (prepared) args.prepared = prepared->data;
   }
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;

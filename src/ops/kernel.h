@@ -63,14 +63,25 @@ struct Prologue {
   explicit operator bool() const { return run != nullptr; }
 };
 
+// An input rearranged, such as a transposed filter: what a kernel makes in its scratch on every
+// call, unless it is given in `prepared`. The road keeps it where the input is a variable's value.
+struct Preparation {
+  using Sizes = std::array<std::int64_t, 3>;
+  std::size_t input = 0;
+  std::size_t bytes = 0;  // 0: this call takes the input as it lies
+  Sizes sizes{};          // what it depends on besides the input's bytes
+  void (*make)(const std::byte* src, const Sizes& sizes, std::byte* dst) noexcept = nullptr;
+};
+
 struct KernelArgs {
   std::span<const KernelView> in;
   std::span<const KernelView> out;  // contiguous, uninitialised
   AttrsRef attrs;
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
   Problem* problem = nullptr;
-  Epilogue epilogue{};  // only for a kernel that takes one
-  Prologue prologue{};  // only if the kernel said that it takes one
+  Epilogue epilogue{};                  // only for a kernel that takes one
+  Prologue prologue{};                  // only if the kernel said that it takes one
+  const std::byte* prepared = nullptr;  // what the kernel's `prepare` asked for, or nothing
 
   // The first complaint counts. Not for use inside a parallel region: look before you compute.
   void complain(const char* format, std::int64_t a = 0, std::int64_t b = 0,
@@ -84,6 +95,7 @@ using ScratchFn = std::size_t (*)(const KernelArgs&) noexcept;  // data pointers
 // Of an op whose result's shape depends on the values: fills in as many sizes as its OpDef says.
 // There are no outputs yet; scratch is there.
 using MeasureFn = void (*)(const KernelArgs&, std::span<std::int64_t> sizes) noexcept;
+using PrepareFn = Preparation (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
 
 // One row of a device's kernel list.
 struct KernelRow {
@@ -95,6 +107,7 @@ struct KernelRow {
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;  // data pointers are not set yet
+  PrepareFn prepare = nullptr;
 };
 
 struct Kernel {
@@ -104,6 +117,7 @@ struct Kernel {
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;
+  PrepareFn prepare = nullptr;
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

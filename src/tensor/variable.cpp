@@ -2,6 +2,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/transfer.h"
 #include "tensor/read_hook.h"
@@ -25,12 +26,15 @@ Saved slot_from(Header& value, const detail::VariableState& variable) {
   Saved slot(new_saved(value, variable.claim, variable.label));
   slot.get()->value_id = variable.id;
   const bool whole = value.layout.contiguous && value.layout.nbytes() == value.storage->nbytes;
-  if (whole && !value.storage->is_external()) return slot;
-  StorageRef copy(
-      detail::allocate_storage(value.device, value.layout.nbytes(), detail::context().session));
-  detail::device_transfer(value.device.type).within(copy->data, *value.storage, value.layout);
-  slot.get()->layout = contiguous_layout(value.layout.shape, value.layout.dtype);
-  detail::release(std::exchange(slot.get()->storage, copy.give()));
+  if (!whole || value.storage->is_external()) {
+    StorageRef copy(
+        detail::allocate_storage(value.device, value.layout.nbytes(), detail::context().session));
+    detail::device_transfer(value.device.type).within(copy->data, *value.storage, value.layout);
+    slot.get()->layout = contiguous_layout(value.layout.shape, value.layout.dtype);
+    detail::release(std::exchange(slot.get()->storage, copy.give()));
+  }
+  detail::enter_slot(*slot.get()->storage);
+  slot.get()->is_slot = true;
   return slot;
 }
 
@@ -113,6 +117,7 @@ void Variable::assign(Arg value) {
     const detail::Pinned pinned{slot};
     detail::Storage& storage = *slot.storage;
     if (storage.handles.load(std::memory_order_acquire) == 1) {
+      detail::drop_forms(storage);
       detail::device_transfer(slot.device.type).within(storage.data, *pin->storage, pin->layout);
       return;
     }

@@ -1,6 +1,7 @@
 // Threads that use, drop and dispose the same tensors. Run under ThreadSanitizer by make sanitize.
 #include <atomic>
 #include <barrier>
+#include <optional>
 #include <thread>
 
 #include "support/expect.h"
@@ -286,6 +287,66 @@ TEST(Threads, traced_control_flow_runs_on_several_threads_at_once) {
     }
   };
   race(work, work, work);
+}
+
+// A filter of one tap and weights that are all the same: the result says which value it saw, and a
+// form of another value would show.
+TEST(Threads, a_prepared_weight_is_never_that_of_another_value) {
+  const Tensor x = ones({1, 4, 4, 8});
+  Variable w(full({1, 1, 4, 8}, 1.f));
+  const auto convolve = [](const Tensor& in, const Arg& filter) {
+    return conv2d_transpose(in, filter, {1, 4, 4, 4});
+  };
+  Function predict = function("predict", [&](Tensor in) { return convolve(in, w); });
+  Function update = function("update", [&](Tensor by) { w.assign(w + by); });
+  const Tensor one = ones({1});
+  predict(x);
+  const auto whole = [](const Floats& seen) {
+    EXPECT_EQ(seen, Floats(seen.size(), seen[0]));
+    return seen[0] / 8;
+  };
+  const auto look = [&] {
+    float last = 0;
+    for (int i = 0; i < 400; ++i) {
+      const Tensor value = w.read();
+      EXPECT_EQ(whole(floats(convolve(x, value))), value[0][0][0][0].item<float>());
+      const float seen = whole(floats(predict(x)));
+      EXPECT_GE(seen, last);
+      last = seen;
+    }
+  };
+  const auto write_in_place = [&] {
+    for (int i = 0; i < 100; ++i) update(one);
+  };
+  const auto count = [&] {
+    for (int i = 0; i < 100; ++i) (void)memory();
+  };
+  race(look, look, write_in_place, count);
+  EXPECT_EQ(whole(floats(predict(x))), 101);
+}
+
+TEST(Threads, forms_race_with_assign_dispose_and_the_last_handle) {
+  const Tensor x = ones({1, 4, 4, 8});
+  for (int round = 0; round < 100; ++round) {
+    std::optional<Variable> w(full({1, 1, 4, 8}, 1.f));
+    Variable reader = *w;
+    auto look = [&, value = w->read()]() mutable {
+      for (int i = 0; i < 6; ++i) {
+        EXPECT_EQ(floats(conv2d_transpose(x, value, {1, 4, 4, 4})), Floats(64, 8.f));
+      }
+      value = Tensor();
+    };
+    auto again = look;
+    race(look, again, [&] {
+      reader.assign(full({1, 1, 4, 8}, 2.f));
+      if (round % 2 == 0) reader.dispose();
+      w.reset();
+    });
+    if (round % 2 != 0) {
+      EXPECT_EQ(floats(conv2d_transpose(x, reader, {1, 4, 4, 4})), Floats(64, 16.f));
+    }
+    EXPECT_EQ(memory().workspace_bytes, 0u);
+  }
 }
 
 TEST(Threads, two_host_threads_run_large_kernels_at_once) {

@@ -1,14 +1,15 @@
 // Convolutions and their gradients: from tensors to walks (convolution_walk.h), cut for threads.
 //
-// Only the gradient of the input rearranges weights: it needs each tap's transposed. The gradient
-// of the filter is cut by the filter's elements where there are enough of them; else the pixels are
-// cut into pieces that depend on shapes alone, and the pieces' sums are added in order.
+// Only the gradient of the input rearranges weights: it needs each tap's transposed, and does that
+// itself unless they were prepared. The gradient of the filter is cut by the filter's elements
+// where there are enough of them; else the pixels are cut into pieces that depend on shapes alone,
+// and the pieces' sums are added in order.
 #include <algorithm>
 
 #include "backend/cpu/convolution_walk.h"
-#include "backend/cpu/copy.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/transposed.h"
 
 namespace tenure::cpu {
 namespace {
@@ -190,8 +191,14 @@ std::size_t input_scratch(const ops::KernelArgs& args) noexcept {
   const ConvArgs conv = input_args(args);
   Parts parts(nullptr);
   parts.take<T>(conv.geometry.out_channels);
-  parts.take<T>(conv.filter.numel());
+  if (args.prepared == nullptr) parts.take<T>(conv.filter.numel());
   return parts.bytes();
+}
+
+template <class T>
+ops::Preparation input_prepare(const ops::KernelArgs& args) noexcept {
+  const Geometry g = input_args(args).geometry;
+  return transposed<T>(1, g.taps(), g.depth, g.out_channels);
 }
 
 template <class T>
@@ -204,13 +211,13 @@ void input_gradient(const ops::KernelArgs& args) noexcept {
   T* zeros = parts.take<T>(walk.src_row);
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
-  T* weights = parts.take<T>(conv.filter.numel());
-  if (conv.filter.numel() > 0) {
-    copy_strided(reinterpret_cast<std::byte*>(weights), {walk.weight_tap, g.depth, 1},
-                 conv.filter.data, {walk.weight_tap, 1, g.out_channels},
-                 {g.taps(), g.out_channels, g.depth}, sizeof(T));
+  walk.weights = reinterpret_cast<const T*>(args.prepared);
+  if (args.prepared == nullptr && conv.filter.numel() > 0) {
+    T* weights = parts.take<T>(conv.filter.numel());
+    transpose_items<sizeof(T)>(conv.filter.data, {g.taps(), g.depth, g.out_channels},
+                               reinterpret_cast<std::byte*>(weights));
+    walk.weights = weights;
   }
-  walk.weights = weights;
   for (std::int64_t group = 0; group < g.groups; ++group) {
     each_phase(g, walk, [&] {
       run_items(tile_items(walk), walk.work(), [&](std::int64_t item) { walk_tiles(walk, item); });
@@ -428,14 +435,23 @@ constexpr ops::KernelRow forward_row(std::string_view op, ops::KernelFn run,
 }
 
 template <class T>
+constexpr ops::KernelRow input_row(std::string_view op) {
+  return {.op = op,
+          .dtype = dtype_of<T>,
+          .run = input_gradient<T>,
+          .scratch_bytes = input_scratch<T>,
+          .prepare = input_prepare<T>};
+}
+
+template <class T>
 constexpr std::array kRowsOf = {
     forward_row<T>("conv1d", forward<T>, forward_scratch<T>),
     forward_row<T>("conv2d", forward<T>, forward_scratch<T>),
     forward_row<T>("conv3d", forward<T>, forward_scratch<T>),
     forward_row<T>("fused_conv2d", forward<T>, forward_scratch<T>),
-    ops::KernelRow{"conv1d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
-    ops::KernelRow{"conv2d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
-    ops::KernelRow{"conv3d_grad_input", dtype_of<T>, input_gradient<T>, input_scratch<T>},
+    input_row<T>("conv1d_grad_input"),
+    input_row<T>("conv2d_grad_input"),
+    input_row<T>("conv3d_grad_input"),
     ops::KernelRow{"conv1d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv2d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv3d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},

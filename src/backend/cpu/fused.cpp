@@ -369,6 +369,13 @@ std::size_t finished_scratch_bytes(const ops::KernelArgs& args) noexcept {
   return producer.scratch_bytes(args_of_producer(attrs, args));
 }
 
+ops::Preparation finished_prepare(const ops::KernelArgs& args) noexcept {
+  const auto& attrs = args.attrs.as<ops::FinishedAttrs>();
+  const ops::Kernel& producer = producer_of(attrs, args);
+  if (producer.prepare == nullptr) return {};
+  return producer.prepare(args_of_producer(attrs, args));
+}
+
 // The reduction as it sees itself: of a tensor that is not there.
 class Reduction {
  public:
@@ -419,7 +426,11 @@ constexpr auto kRows = [] {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     rows[next++] = {"fused", dtype, &run_fused};
-    rows[next++] = {"finished", dtype, &run_finished, &finished_scratch_bytes};
+    rows[next++] = {.op = "finished",
+                    .dtype = dtype,
+                    .run = &run_finished,
+                    .scratch_bytes = &finished_scratch_bytes,
+                    .prepare = &finished_prepare};
     rows[next++] = {"reduced", dtype, &run_reduced, &reduced_scratch_bytes};
   }
   return rows;

@@ -17,6 +17,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_tiles.h"
 #include "backend/cpu/parallel.h"
+#include "backend/cpu/transposed.h"
 #include "ops/attrs.h"
 
 namespace tenure::cpu {
@@ -226,6 +227,12 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
     return;
   }
   p.read_b = how_to_read_b(p);
+  if (args.prepared != nullptr) {
+    p.b = reinterpret_cast<const T*>(args.prepared);
+    p.b_row = p.n;
+    p.b_col = 1;
+    p.read_b = ReadB::in_place;
+  }
   p.panels = reinterpret_cast<T*>(args.scratch);
   const Cut c = cut(stack, std::min<std::int64_t>(max_slots(), num_threads()));
   if (stack.items * c.rows * c.columns == 1) {
@@ -251,7 +258,22 @@ std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
   const Stack<T> stack = stack_of<T>(args);
   const Product<T>& p = stack.product;
   if (args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) return 0;
+  if (args.prepared != nullptr) return 0;
   return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
+}
+
+// One B for all rows that would be packed: prepared, it is read in place, with the same bits.
+template <class T>
+ops::Preparation prepare_b(const ops::KernelArgs& args) noexcept {
+  const int columns = args.attrs.as<ops::MatmulAttrs>().transpose_b ? -2 : -1;
+  if ((*args.in[1].strides)[columns] == 1) return {};  // the usual case
+  const Stack<T> stack = stack_of<T>(args);
+  const Product<T>& p = stack.product;
+  const bool whole = stack.items == 1 && stack.b == &args.in[1] && p.b_row == 1 && p.b_col == p.k;
+  if (!whole || args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) {
+    return {};
+  }
+  return transposed<T>(1, 1, p.n, p.k);
 }
 
 // Rows [begin, end) of one product. Integers wrap, which only unsigned ones may.
@@ -312,12 +334,14 @@ std::span<const ops::KernelRow> matmul_kernels() {
        .dtype = DType::float32,
        .run = matmul_float<float>,
        .scratch_bytes = float_scratch_bytes<float>,
-       .takes_epilogue = true},
+       .takes_epilogue = true,
+       .prepare = prepare_b<float>},
       {.op = "matmul",
        .dtype = DType::float64,
        .run = matmul_float<double>,
        .scratch_bytes = float_scratch_bytes<double>,
-       .takes_epilogue = true},
+       .takes_epilogue = true,
+       .prepare = prepare_b<double>},
       {"matmul", DType::int32, matmul_integer<std::int32_t>},
       {"matmul", DType::int64, matmul_integer<std::int64_t>},
   };

@@ -1,0 +1,15 @@
+// Where a kernel's prepared input comes from: a form of the variable's value (memory/forms.h).
+#pragma once
+
+#include "memory/storage.h"
+#include "ops/kernel.h"
+
+namespace tenure::ops {
+
+// The input as `wanted` asks for it, to be held while the kernel runs. Empty where the kernel has
+// to make it itself: the input is no variable's, was not used before, or there is no memory. `src`
+// is the input's first element, in `storage`, which the caller holds.
+detail::StorageRef prepared_input(const Preparation& wanted, detail::Storage& storage,
+                                  const std::byte* src) noexcept;
+
+}  // namespace tenure::ops
