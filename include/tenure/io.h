@@ -148,9 +148,9 @@ struct CsvOptions {
   CsvHeader header = CsvHeader::automatic;
   char delimiter = ',';
   char quote = '"';
-  char comment = '#';              // begins lines to skip; '\0' for none
-  std::vector<CsvColumn> columns;  // in this order; empty for all
-  DType dtype = DType::float32;    // of read_csv's tensor: a float or an integer type
+  char comment = '#';                   // begins lines to skip; '\0' for none
+  std::vector<CsvColumn> columns = {};  // in this order; empty for all
+  DType dtype = DType::float32;         // of read_csv's tensor: a float or an integer type
 };
 
 struct CsvTable {

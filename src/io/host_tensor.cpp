@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/raise.h"
 #include "memory/context.h"
 #include "memory/transfer.h"
 
@@ -53,6 +54,10 @@ Tensor mapped_tensor(std::shared_ptr<const Mapping> mapping, std::uint64_t offse
 
 HeldTensor::HeldTensor(const Tensor& tensor, const char* op, std::source_location site) {
   const detail::Pin pin(tensor, op, site);
+  if (static_cast<std::size_t>(pin->layout.shape.rank()) > kMaxRank) {
+    raise<ShapeError>("{}: {} dimensions, files hold up to {}", op, pin->layout.shape.rank(),
+                      kMaxRank);
+  }
   saved_ = detail::Saved(
       new_saved(*pin, detail::Claim::other, detail::LabelRef::make("file", tensor.name(), site)));
 }

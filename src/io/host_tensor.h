@@ -19,6 +19,9 @@
 
 namespace tenure::io {
 
+// Of a tensor in a file, read or written.
+inline constexpr std::size_t kMaxRank = 1024;
+
 // The bytes of a tensor that is to be: filled first, born when they are right.
 class NewTensor {
  public:
@@ -60,8 +63,5 @@ void check_bools(const Origin& origin, std::string_view name, std::span<const st
 // past what a tensor can have.
 std::optional<std::uint64_t> bytes_of_shape(std::span<const std::uint64_t> dims,
                                             std::uint64_t element_bits);
-
-// Files with more dimensions than this are broken; every tensor has fewer.
-inline constexpr std::size_t kMaxRank = 1024;
 
 }  // namespace tenure::io

@@ -241,18 +241,17 @@ std::string write_npy_header(std::string_view op, DType dtype, const Shape& shap
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                  size_of(dtype) == 1 ? '|' : '<', row->code, fmt::join(shape, ", "),
                                  shape.rank() == 1 ? "," : "");
-  // Blanks and a line end fill the head up to a multiple of the alignment.
-  const bool is_long = dict.size() + kAlignment + 10 > 0xffff;
-  const std::size_t preamble = is_long ? 12 : 10;
-  const std::size_t total = (preamble + dict.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  dict.append(total - preamble - dict.size() - 1, ' ');
+  // Blanks and a line end fill the head up to a multiple of the alignment. What kMaxRank dimensions
+  // can take fits version 1.
+  constexpr std::size_t kPreamble = 10;
+  dict.append(kAlignment - 1 - (kPreamble + dict.size()) % kAlignment, ' ');
   dict += '\n';
-  std::byte length[4];
-  store_little(length, static_cast<std::uint32_t>(dict.size()));
+  std::byte length[2];
+  store_little(length, static_cast<std::uint16_t>(dict.size()));
   std::string head(kMagic);
-  head += is_long ? '\2' : '\1';
+  head += '\1';
   head += '\0';
-  head.append(reinterpret_cast<const char*>(length), preamble - 8);
+  head.append(reinterpret_cast<const char*>(length), sizeof length);
   return head + dict;
 }
 

@@ -34,7 +34,7 @@ NpyHeader read_npy_header(const Origin& origin, std::uint64_t size, const ReadBy
 Tensor read_npy_elements(const Origin& origin, const NpyHeader& header, const ReadBytes& read,
                          const char* op, std::source_location site);
 
-// The whole head of version 1, or 2 where that is too small. DtypeError for bfloat16.
+// The whole head, of version 1. DtypeError for bfloat16.
 std::string write_npy_header(std::string_view op, DType dtype, const Shape& shape);
 
 }  // namespace tenure::io

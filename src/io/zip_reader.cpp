@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <system_error>
 
 #include "io/zip_archive.h"
@@ -32,11 +31,11 @@ ZipReader::ZipReader(const File& file) : origin_(file.origin()) {
   archive_.reset(zip_fdopen(fd, ZIP_CHECKCONS, &code));
   if (archive_ == nullptr) {
     ::close(fd);
+    if (code == ZIP_ER_EXISTS) origin_.fail("two entries have the same name");
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     origin_.fail("is not a sound zip archive: {}", message_of(&error));
   }
-  std::set<std::string> names;
   std::uint64_t packed = 0;
   const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive_.get(), 0));
   for (zip_uint64_t i = 0; i < count; ++i) {
@@ -48,7 +47,6 @@ ZipReader::ZipReader(const File& file) : origin_(file.origin()) {
       origin_.fail("entry {} cannot be read: {}", i, zip_strerror(archive_.get()));
     }
     const std::string name = printable(entry.name);
-    if (!names.insert(entry.name).second) origin_.fail("two entries are named \"{}\"", name);
     if (entry.encryption_method != ZIP_EM_NONE) origin_.fail("entry \"{}\" is encrypted", name);
     if (entry.comp_method != ZIP_CM_STORE && entry.comp_method != ZIP_CM_DEFLATE) {
       origin_.fail("entry \"{}\" is packed by method {}, known are 0 and 8", name,

@@ -101,11 +101,12 @@ TEST_F(Npy, every_dtype_numpy_has_comes_back) {
   }
 }
 
-TEST_F(Npy, a_head_too_long_for_version_1_is_written_in_version_2) {
-  const Tensor x = reshape(tensor(1.f), Shape::filled(1000, 1));
-  save_npy(at("x"), x);
+TEST_F(Npy, dimensions_are_many_but_not_without_end) {
+  save_npy(at("x"), reshape(tensor(1.f), Shape::filled(1000, 1)));
   EXPECT_EQ(load_npy(at("x")).rank(), 1000);
-  EXPECT_EQ(read_bytes(at("x"))[6], 1);
+  EXPECT_HAS(message_of<ShapeError>(
+                 [&] { save_npy(at("x"), reshape(tensor(1.f), Shape::filled(1025, 1))); }),
+             "save_npy: 1025 dimensions, files hold up to 1024");
 }
 
 TEST_F(Npy, views_are_written_as_they_read) {
@@ -307,8 +308,7 @@ TEST_F(Npz, other_archives_are_refused_by_what_they_hold) {
              "entry \"w.txt\" is not a .npy file");
   bytes = read_bytes(fixture("stored.npz"));
   for (std::size_t i; (i = bytes.find("w.npy")) != bytes.npos;) bytes.replace(i, 5, "b.npy");
-  EXPECT_HAS(message_of<IoError>([&] { load_npz(file(bytes)); }),
-             "two entries are named \"b.npy\"");
+  EXPECT_HAS(message_of<IoError>([&] { load_npz(file(bytes)); }), "two entries have the same name");
 }
 
 }  // namespace
