@@ -1,17 +1,19 @@
 // Tensors in files: weights that are written whole or not at all, a table of measurements, and what
 // a broken file is told apart by.
 #include <tenure/tenure.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string>
 
 namespace tn = tenure;
 namespace io = tenure::io;
 
 int main() {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "tenure-files";
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tenure-files-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::filesystem::current_path(folder);
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -113,10 +114,16 @@ bool CsvRows::next() {
 
 void CsvRows::plain_field(std::size_t& i) {
   const std::size_t begin = i;
-  for (;; ++i) {
-    const int c = at(i);
-    if (c == kEnd || c == '\n' || c == delimiter_) break;
-  }
+  const auto ends = [delimiter = static_cast<char>(delimiter_)](char c) {
+    return c == '\n' || c == delimiter;
+  };
+  do {
+    const char* const first = buffer_.data() + begin_ + i;
+    const char* const last = buffer_.data() + end_;
+    const char* const found = std::find_if(first, last, ends);
+    i += static_cast<std::size_t>(found - first);
+    if (found != last) break;
+  } while (fill());
   std::size_t size = i - begin;
   if (at(i) != delimiter_ && size != 0 && buffer_[begin_ + i - 1] == '\r') {
     --size;
