@@ -138,8 +138,10 @@ void run(const std::string& path) {
   }
   fmt::print("{}: {}\n\n", path, contents.format);
   print_table(rows);
-  fmt::print("\n{} tensors, {} elements, {} ({} bytes); {} NaN, {} Inf\n", contents.tensors.size(),
-             elements, size_text(static_cast<double>(bytes)), bytes, total.nan, total.inf);
+  fmt::print("\n{} {}, {} {}, {} ({} bytes); {} NaN, {} Inf\n", contents.tensors.size(),
+             contents.tensors.size() == 1 ? "tensor" : "tensors", elements,
+             elements == 1 ? "element" : "elements", size_text(static_cast<double>(bytes)), bytes,
+             total.nan, total.inf);
   if (!contents.metadata.empty()) fmt::print("\nmetadata\n");
   for (const auto& [key, value] : contents.metadata) {
     fmt::print("  {}: {}\n", io::printable(key), io::printable(value));

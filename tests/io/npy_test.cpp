@@ -299,6 +299,20 @@ TEST_F(Npz, claimed_sizes_are_held_against_real_ones) {
   }
 }
 
+TEST_F(Npz, a_claim_that_no_packing_could_meet_is_refused) {
+  const std::string corpus = std::string(TENURE_SOURCE_DIR) + "/tests/fuzz/corpus/npz/";
+  for (const char* name : {"one.npz", "deflated.npz"}) {
+    std::string bytes = with_size(read_bytes(corpus + name), 24, 0x7fffffff);
+    bytes.replace(22, 4, "\xff\xff\xff\x7f");  // the entry's own header says the same
+    EXPECT_HAS(message_of<IoError>([&] { load_npz(file(bytes)); }),
+               "entry \"a.npy\" claims 2147483647 bytes from");
+  }
+  EXPECT_HAS(message_of<IoError>([&] { load_npz(corpus + "bomb.npz"); }),
+             "<f4 [9, 3] has 108 bytes, and 100000 follow the head");
+  EXPECT_HAS(message_of<IoError>([&] { load_npz(corpus + "encrypted.npz"); }), "is encrypted");
+  EXPECT_HAS(message_of<IoError>([&] { load_npz(corpus + "bzip2.npz"); }), "by method 12");
+}
+
 TEST_F(Npz, other_archives_are_refused_by_what_they_hold) {
   EXPECT_HAS(message_of<IoError>([&] { load_npz(file("")); }), "zip archive");
   EXPECT_HAS(message_of<IoError>([&] { load_npz(fixture("f4.npy")); }), "zip archive");
