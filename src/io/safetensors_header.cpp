@@ -9,11 +9,12 @@
 
 #include "core/raise.h"
 #include "io/host_tensor.h"
+#include "io/json_text.h"
 
 namespace tenure::io {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -246,29 +247,35 @@ SafetensorsHeader parse_safetensors_header(const Origin& origin, std::string_vie
 }
 
 std::string write_safetensors_header(const SafetensorsHeader& header) {
-  Json json = Json::object();
+  std::string json = "{";
+  const auto append = [&](std::string_view text) {
+    if (!is_utf8(text)) raise<ValueError>("save_safetensors: not UTF-8: \"{}\"", printable(text));
+    append_json_string(json, text);
+  };
   if (!header.metadata.empty()) {
-    Json& metadata = json[std::string(kMetadataKey)];
-    for (const auto& [key, value] : header.metadata) metadata[key] = value;
-  }
-  for (const SafetensorsEntry& entry : header.entries) {
-    if (entry.info.name == kMetadataKey) {
-      raise<ValueError>("save_safetensors: \"{}\" cannot be a tensor's name", kMetadataKey);
+    append(kMetadataKey);
+    json += ":{";
+    for (const auto& [key, value] : header.metadata) {
+      append(key);
+      json += ':';
+      append(value);
+      json += ',';
     }
-    if (json.contains(entry.info.name)) {
-      raise<ValueError>("save_safetensors: two tensors are named \"{}\"",
+    json.back() = '}';
+    json += ',';
+  }
+  std::set<std::string_view> names{kMetadataKey};
+  for (const SafetensorsEntry& entry : header.entries) {
+    if (!names.insert(entry.info.name).second) {
+      raise<ValueError>("save_safetensors: two tensors are named \"{}\", or the name is reserved",
                         printable(entry.info.name));
     }
-    const auto dims = entry.info.shape.dims();
-    json[entry.info.name] = {{"dtype", entry.info.type},
-                             {"shape", std::vector<std::int64_t>(dims.begin(), dims.end())},
-                             {"data_offsets", {entry.begin, entry.end}}};
+    append(entry.info.name);
+    json += fmt::format(R"(:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}},)",
+                        entry.info.type, fmt::join(entry.info.shape, ","), entry.begin, entry.end);
   }
-  try {
-    return json.dump();
-  } catch (const Json::exception&) {
-    raise<ValueError>("save_safetensors: a name or metadata is not UTF-8");
-  }
+  if (json.back() == ',') json.pop_back();
+  return json + '}';
 }
 
 }  // namespace tenure::io

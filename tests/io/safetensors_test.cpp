@@ -175,7 +175,15 @@ TEST_F(Safetensors, names_must_be_unique_utf8_and_not_reserved) {
   EXPECT_HAS(message_of<ValueError>([&] { save_safetensors(at("x"), {{"a", x}, {"a", x}}); }),
              "two tensors are named \"a\"");
   EXPECT_THROW(save_safetensors(at("x"), {{"__metadata__", x}}), ValueError);
-  EXPECT_THROW(save_safetensors(at("x"), {{"\xff\xfe", x}}), ValueError);
+  for (const char* name : {"\xff\xfe", "a\xc3", "\x80", "\xc0\xaf", "\xed\xa0\x80",
+                           "\xf4\x90\x80\x80", "\xe2\x82", "\xf8\x88\x80\x80\x80"}) {
+    EXPECT_THROW(save_safetensors(at("x"), {{name, x}}), ValueError);
+    EXPECT_THROW(save_safetensors(at("x"), {{"x", x}}, {{"k", name}}), ValueError);
+  }
+  const std::string odd = "\x01\t\"\\/\x7f \xe2\x82\xac \xf0\x9f\x8c\xb1 \xf4\x8f\xbf\xbf";
+  save_safetensors(at("x"), {{odd, x}}, {{odd, odd}});
+  EXPECT_TRUE(load_safetensors(at("x")).contains(odd));
+  EXPECT_EQ(load_safetensors(at("x")).metadata, (Metadata{{odd, odd}}));
   save_safetensors(at("x"), {{"Gewicht \xc3\xbc\n", x}});
   EXPECT_TRUE(load_safetensors(at("x")).contains("Gewicht \xc3\xbc\n"));
   EXPECT_HAS(message_of<ValueError>([&] { load_safetensors(at("x"))["b"]; }),
