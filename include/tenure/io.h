@@ -34,7 +34,7 @@ struct TENURE_API Archive {
   NamedTensors tensors;
   Metadata metadata;  // safetensors only
   bool contains(std::string_view name) const;
-  const Tensor& operator[](std::string_view name) const;  // ValueError when there is none
+  Tensor operator[](std::string_view name) const;  // ValueError when there is none
 };
 
 // What a file says of a tensor, known without reading its elements.

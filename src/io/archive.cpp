@@ -16,7 +16,7 @@ auto find(const NamedTensors& tensors, std::string_view name) {
 
 bool Archive::contains(std::string_view name) const { return find(tensors, name) != tensors.end(); }
 
-const Tensor& Archive::operator[](std::string_view name) const {
+Tensor Archive::operator[](std::string_view name) const {
   const auto found = find(tensors, name);
   if (found == tensors.end()) {
     std::string names;
