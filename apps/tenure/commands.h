@@ -10,6 +10,7 @@ namespace tenure::app {
 inline constexpr int kFound = 1;     // it ran, and the answer is no: does not fit, leaks, differs
 inline constexpr int kBadInput = 2;  // it could not run
 
+void add_inspect(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 
 }  // namespace tenure::app

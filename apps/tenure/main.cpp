@@ -1,4 +1,4 @@
-// The `tenure` program: what there is to know about memory, from the command line.
+// The `tenure` program: what there is to know about memory and files, from the command line.
 #include <fmt/format.h>
 
 #include <exception>
@@ -6,11 +6,12 @@
 #include "commands.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Looks into the memory of programs that use Tenure.", "tenure");
+  CLI::App app("Looks into the memory and the files of programs that use Tenure.", "tenure");
   app.require_subcommand(1);
   app.footer("Exit codes: 0 all is well, 1 the answer is no, 2 bad input.");
   int exit_code = 0;
   tenure::app::add_plan(app, exit_code);
+  tenure::app::add_inspect(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

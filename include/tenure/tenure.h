@@ -14,6 +14,7 @@
 #include "tenure/gradient.h"
 #include "tenure/image.h"
 #include "tenure/indexing.h"
+#include "tenure/io.h"
 #include "tenure/job.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"

@@ -20,7 +20,7 @@ struct VariableState;
 }
 
 // What memory() counts a variable's bytes as.
-enum class VariableKind : std::uint8_t { parameter, optimizer_state, layer_state, other };
+enum class VariableKind : std::uint8_t { parameter, gradient, optimizer_state, layer_state, other };
 
 struct VariableOptions {
   std::string name = {};

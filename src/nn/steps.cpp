@@ -188,7 +188,7 @@ void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
       compiled.accumulated.push_back(Variable(zeros(variable.shape(), variable.dtype()),
                                               {.name = variable.name() + "/accumulated_gradient",
                                                .trainable = false,
-                                               .kind = VariableKind::other}));
+                                               .kind = VariableKind::gradient}));
     }
   }
   // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.

@@ -42,6 +42,8 @@ Claim claim_of(VariableKind kind) {
   switch (kind) {
     case VariableKind::parameter:
       return Claim::parameter;
+    case VariableKind::gradient:
+      return Claim::gradient;
     case VariableKind::optimizer_state:
       return Claim::optimizer_state;
     case VariableKind::layer_state:

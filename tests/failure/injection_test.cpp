@@ -1,7 +1,13 @@
 // Every allocation fails once: the pool's, and operator new's. Nothing leaks, nothing crashes, and
 // the next run gives the right numbers.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <new>
 
 #include "memory/pool.h"
@@ -151,6 +157,69 @@ TEST_F(InjectionTest, growing_slabs_and_pools_may_fail) {
     ASSERT_EQ(memory().tensors, before.tensors) << "allocation " << n;
   }
   EXPECT_EQ(grow(), 3000u);
+}
+
+TEST_F(InjectionTest, every_allocation_of_files_may_fail) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("tenure-failure-{}", getpid());
+  fs::create_directories(folder);
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3});
+  std::ofstream(folder / "x.csv") << "a,b\n1,2\n3,4\n";
+  const auto files = [&] {
+    const io::NamedTensors given{{"x", x}, {"t", transpose(x)}};
+    io::save_safetensors(folder / "x.safetensors", given, {{"k", "v"}});
+    io::save_npz(folder / "x.npz", given, {.compress = true});
+    io::save_npy(folder / "x.npy", transpose(x));
+    const io::SafetensorsReader reader(folder / "x.safetensors");
+    Floats values = floats(reader.map("t"));
+    for (const Tensor& read :
+         {io::load_safetensors(folder / "x.safetensors")["x"], io::load_npz(folder / "x.npz")["t"],
+          io::load_npy(folder / "x.npy"), io::map_npy(folder / "x.npy"),
+          io::read_csv(folder / "x.csv").values}) {
+      for (const float value : floats(read)) values.push_back(value);
+    }
+    return values;
+  };
+  const auto count = [](const fs::path& of) {
+    return std::distance(fs::directory_iterator(of), fs::directory_iterator());
+  };
+  const Floats expected = files();
+  const MemoryInfo before = memory();
+  const auto open_files = count("/proc/self/fd");
+  const auto check = [&](std::int64_t n) {
+    const MemoryInfo after = memory();
+    ASSERT_EQ(after.tensors, before.tensors) << "allocation " << n;
+    ASSERT_EQ(after.live_bytes, before.live_bytes) << "allocation " << n;
+    ASSERT_EQ(after.external_bytes, before.external_bytes) << "allocation " << n;
+    ASSERT_EQ(count("/proc/self/fd"), open_files) << "allocation " << n;
+    ASSERT_EQ(count(folder), 4) << "a temporary is left by allocation " << n;
+  };
+  for (long n = 1;; ++n) {
+    g_news = 0;
+    g_fail_new_at = n;
+    t_armed = true;
+    try {
+      files();
+    } catch (const std::bad_alloc&) {
+    }
+    disarm();
+    check(n);
+    if (HasFatalFailure() || g_news < n) break;  // some failures are borne without an error
+  }
+  for (std::int64_t n = 1;; ++n) {
+    detail::fail_nth_allocation(n);
+    bool failed = false;
+    try {
+      files();
+    } catch (const OutOfMemoryError&) {
+      failed = true;
+    }
+    detail::fail_nth_allocation(0);
+    check(n);
+    if (HasFatalFailure() || !failed) break;
+  }
+  EXPECT_EQ(files(), expected);
+  fs::remove_all(folder);
 }
 
 }  // namespace

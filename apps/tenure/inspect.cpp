@@ -1,0 +1,171 @@
+// `tenure inspect`: what a file of tensors holds, and whether it is sound.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "commands.h"
+#include "core/with_type.h"
+#include "io/origin.h"
+#include "tenure/error.h"
+#include "tenure/io.h"
+
+namespace tenure::app {
+namespace {
+
+struct Contents {
+  std::string format;
+  std::vector<io::TensorInfo> tensors;
+  io::Metadata metadata;
+  std::function<Tensor(const io::TensorInfo&)> read;
+};
+
+// What the file begins with decides, not its name.
+Contents open(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw std::runtime_error(fmt::format("inspect: {}: cannot be opened", path));
+  }
+  char begin[6] = {};
+  file.read(begin, sizeof begin);
+  const std::string_view magic(begin, sizeof begin);
+  if (magic == "\x93NUMPY") {
+    return {"npy", {io::inspect_npy(path)}, {}, [path](const io::TensorInfo&) {
+              return io::map_npy(path);
+            }};
+  }
+  if (magic.starts_with("PK")) {
+    const auto reader = std::make_shared<io::NpzReader>(path);
+    return {"npz", reader->tensors(), {}, [reader](const io::TensorInfo& info) {
+              return reader->read(info.name);
+            }};
+  }
+  const auto reader = std::make_shared<io::SafetensorsReader>(path);
+  return {"safetensors", reader->tensors(), reader->metadata(),
+          [reader](const io::TensorInfo& info) { return reader->map(info.name); }};
+}
+
+struct Counts {
+  std::int64_t nan = 0;
+  std::int64_t inf = 0;
+};
+
+template <class T>
+void count(T value, Counts& counts) {
+  if constexpr (std::same_as<T, std::complex<float>>) {
+    // A number is counted once, whichever part it is that is wrong.
+    counts.nan += std::isnan(value.real()) || std::isnan(value.imag()) ? 1 : 0;
+    counts.inf += std::isinf(value.real()) || std::isinf(value.imag()) ? 1 : 0;
+  } else if constexpr (!std::integral<T>) {
+    using Wide = std::conditional_t<std::same_as<T, double>, double, float>;
+    counts.nan += std::isnan(static_cast<Wide>(value)) ? 1 : 0;
+    counts.inf += std::isinf(static_cast<Wide>(value)) ? 1 : 0;
+  }
+}
+
+Counts counts_of(const Tensor& tensor) {
+  Counts counts;
+  with_type(tensor.dtype(), [&](auto kind) {
+    using T = decltype(kind);
+    for (const T value : tensor.view<T>()) count(value, counts);
+  });
+  return counts;
+}
+
+std::string size_text(double bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+using Row = std::vector<std::string>;
+
+// Left-aligned, but for the last three columns: numbers.
+void print_table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows[0].size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_number = i + 3 >= row.size();
+      line += is_number ? fmt::format("{:>{}}  ", row[i], widths[i])
+                        : fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+void run(const std::string& path) {
+  const Contents contents = open(path);
+  std::vector<Row> rows{{"name", "dtype", "shape", "size", "NaN", "Inf"}};
+  std::size_t bytes = 0;
+  std::int64_t elements = 0;
+  Counts total;
+  for (const io::TensorInfo& info : contents.tensors) {
+    bytes += info.nbytes;
+    elements += info.shape.numel();
+    Row row{info.name.empty() ? "-" : io::printable(info.name),
+            info.dtype ? std::string(name(*info.dtype)) : io::printable(info.type),
+            to_string(info.shape), size_text(static_cast<double>(info.nbytes))};
+    if (info.dtype) {
+      const Tensor tensor = contents.read(info);
+      const Counts counts = counts_of(tensor);
+      total.nan += counts.nan;
+      total.inf += counts.inf;
+      const bool can_have = is_floating(*info.dtype) || is_complex(*info.dtype);
+      row.push_back(can_have ? std::to_string(counts.nan) : "-");
+      row.push_back(can_have ? std::to_string(counts.inf) : "-");
+    } else {
+      row.insert(row.end(), {"?", "?"});
+    }
+    rows.push_back(std::move(row));
+  }
+  fmt::print("{}: {}\n\n", path, contents.format);
+  print_table(rows);
+  fmt::print("\n{} {}, {} {}, {} ({} bytes); {} NaN, {} Inf\n", contents.tensors.size(),
+             contents.tensors.size() == 1 ? "tensor" : "tensors", elements,
+             elements == 1 ? "element" : "elements", size_text(static_cast<double>(bytes)), bytes,
+             total.nan, total.inf);
+  if (!contents.metadata.empty()) fmt::print("\nmetadata\n");
+  for (const auto& [key, value] : contents.metadata) {
+    fmt::print("  {}: {}\n", io::printable(key), io::printable(value));
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "inspect", "List the tensors of a safetensors, .npy or .npz file, and check them.");
+  const auto path = std::make_shared<std::string>();
+  command->add_option("file", *path, "safetensors, .npy or .npz")->required();
+  command->footer(
+      "Every byte is read: a broken file is named and the exit code is 1.\n"
+      "Example: tenure inspect weights.safetensors");
+  command->callback([path, &exit_code] {
+    try {
+      run(*path);
+    } catch (const IoError& error) {
+      fmt::print(stderr, "tenure inspect: {}\n", error.what());
+      exit_code = kFound;
+    }
+  });
+}
+
+}  // namespace tenure::app

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "core/raise.h"
+#include "io/csv_number.h"
+#include "io/csv_rows.h"
+#include "io/host_tensor.h"
+#include "tenure/io.h"
+
+namespace tenure::io {
+namespace {
+
+void check_options(const CsvOptions& options) {
+  const char d = options.delimiter;
+  if (d == '\0' || d == '\n' || d == '\r' || d == options.quote || d == options.comment ||
+      options.quote == '\n' || options.comment == '\n' ||
+      (options.quote != '\0' && options.quote == options.comment)) {
+    raise<ValueError>(
+        "csv: delimiter, quote and comment must differ and be no line ends: {}, {}, {}",
+        printable({&d, 1}), printable({&options.quote, 1}), printable({&options.comment, 1}));
+  }
+}
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  return text.find_first_not_of(" \t") != text.npos &&
+         parse_number(text, DType::float64, &value) != NumberFault::not_a_number;
+}
+
+}  // namespace
+
+struct CsvReader::State {
+  State(const std::string& path, CsvOptions given)
+      : options((check_options(given), std::move(given))),
+        rows(path, options.delimiter, options.quote, options.comment) {
+    pending = rows.next();
+    if (!pending) {
+      if (!options.columns.empty()) rows.origin().fail("has no rows, and columns were asked for");
+      return;
+    }
+    width = rows.size();
+    std::vector<std::string> header;
+    bool any_number = false;
+    for (std::size_t i = 0; i < width; ++i) {
+      header.emplace_back(rows.field(i));
+      any_number |= is_number(header.back());
+    }
+    const bool has_header =
+        options.header == CsvHeader::yes || (options.header == CsvHeader::automatic && !any_number);
+    if (has_header) {
+      pending = false;
+    } else {
+      for (std::size_t i = 0; i < width; ++i) header[i] = std::to_string(i);
+    }
+    choose(header, has_header);
+  }
+
+  void choose(const std::vector<std::string>& header, bool has_header) {
+    if (options.columns.empty()) {
+      for (std::size_t i = 0; i < width; ++i) chosen.push_back(i);
+    }
+    for (const CsvColumn& column : options.columns) {
+      if (const int* position = std::get_if<int>(&column.which())) {
+        if (*position < 0 || static_cast<std::size_t>(*position) >= width) {
+          rows.origin().fail("no column {}: there are {}, from 0", *position, width);
+        }
+        chosen.push_back(static_cast<std::size_t>(*position));
+        continue;
+      }
+      const auto& name = std::get<std::string>(column.which());
+      if (!has_header) {
+        rows.origin().fail("no column \"{}\": there is no header; columns have positions from 0",
+                           printable(name));
+      }
+      const auto found = std::find(header.begin(), header.end(), name);
+      if (found == header.end()) {
+        rows.origin().fail("no column \"{}\"; there are: {}", printable(name),
+                           printable(fmt::format("{}", fmt::join(header, ", "))));
+      }
+      if (std::find(found + 1, header.end(), name) != header.end()) {
+        rows.origin().fail("two columns are named \"{}\": choose by position", printable(name));
+      }
+      chosen.push_back(static_cast<std::size_t>(found - header.begin()));
+    }
+    for (const std::size_t i : chosen) names.push_back(header[i]);
+  }
+
+  bool next() {
+    has_row = std::exchange(pending, false) || rows.next();
+    if (has_row && rows.size() != width) {
+      rows.origin().fail("line {}: {} fields, not {} as in the first row", rows.line(), rows.size(),
+                         width);
+    }
+    return has_row;
+  }
+
+  void check(std::size_t column) const {
+    if (!has_row) raise<ValueError>("csv: {}: no current row: call next()", rows.origin().path);
+    if (column >= chosen.size()) {
+      raise<ValueError>("csv: {}: no column {}: {} were chosen", rows.origin().path, column,
+                        chosen.size());
+    }
+  }
+
+  CsvOptions options;
+  CsvRows rows;
+  std::size_t width = 0;
+  std::vector<std::size_t> chosen;
+  std::vector<std::string> names;
+  bool pending = false;  // the first row was read, and is no header
+  bool has_row = false;
+};
+
+CsvReader::CsvReader(const std::string& path, CsvOptions options)
+    : state_(std::make_unique<State>(path, std::move(options))) {}
+CsvReader::CsvReader(CsvReader&&) noexcept = default;
+CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
+CsvReader::~CsvReader() = default;
+
+const std::vector<std::string>& CsvReader::columns() const { return state_->names; }
+bool CsvReader::next() { return state_->next(); }
+std::size_t CsvReader::line() const { return state_->rows.line(); }
+std::string_view CsvReader::field(std::size_t column) const {
+  state_->check(column);
+  return state_->rows.field(state_->chosen[column]);
+}
+
+void CsvReader::parse(std::size_t column, DType dtype, void* to) const {
+  const std::string_view text = field(column);
+  const NumberFault fault = parse_number(text, dtype, to);
+  if (fault == NumberFault::none) return;
+  if (fault == NumberFault::unsupported) {
+    raise<DtypeError>("csv: numbers are read as float32, float64 or integers, not {}", dtype);
+  }
+  const Origin& origin = state_->rows.origin();
+  const std::string where =
+      fmt::format("line {}: column \"{}\"", line(), printable(state_->names[column]));
+  if (fault == NumberFault::empty) origin.fail("{}: empty, and {} has no NaN", where, dtype);
+  if (fault == NumberFault::out_of_range) {
+    origin.fail("{}: out of the range of {}: \"{}\"", where, dtype, printable(text));
+  }
+  origin.fail("{}: not a number of {}: \"{}\"", where, dtype, printable(text));
+}
+
+CsvTable read_csv(const std::string& path, const CsvOptions& options, std::source_location site) {
+  double probe = 0;
+  if (parse_number("0", options.dtype, &probe) == NumberFault::unsupported) {
+    raise<DtypeError>("read_csv: float32, float64 and integers are read, not {}", options.dtype);
+  }
+  CsvReader reader(path, options);
+  const std::size_t width = reader.columns().size();
+  const std::size_t size = size_of(options.dtype);
+  const std::size_t row_bytes = width * size;
+  // How many rows there are is known at the end: blocks are kept, and copied once.
+  const std::size_t block_rows =
+      std::max<std::size_t>(1, (std::size_t{1} << 20) / std::max<std::size_t>(1, row_bytes));
+  std::deque<std::vector<std::byte>> blocks;
+  std::size_t row_count = 0;
+  while (reader.next()) {
+    if (row_count % block_rows == 0) blocks.emplace_back().reserve(block_rows * row_bytes);
+    std::vector<std::byte>& block = blocks.back();
+    const std::size_t begin = block.size();
+    block.resize(begin + row_bytes);
+    for (std::size_t i = 0; i < width; ++i) {
+      reader.parse(i, options.dtype, block.data() + begin + i * size);
+    }
+    ++row_count;
+  }
+  NewTensor made({static_cast<std::int64_t>(row_count), static_cast<std::int64_t>(width)},
+                 options.dtype);
+  auto to = made.bytes().begin();
+  for (; !blocks.empty(); blocks.pop_front()) {
+    to = std::copy(blocks.front().begin(), blocks.front().end(), to);
+  }
+  return {reader.columns(), std::move(made).finish("read_csv", site)};
+}
+
+}  // namespace tenure::io
