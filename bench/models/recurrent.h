@@ -1,5 +1,5 @@
-// Recurrent layers, unrolled, with a dense layer on the last state: trained to foretell a number.
-// Inputs come with time first; all of them are projected by one product before the loop.
+// Recurrent layers: with a dense layer on the last output, trained to foretell a number; and
+// stateful, where each call goes on from where the one before left off.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct RecurrentSizes {
   std::int64_t batch, steps, features, units;
 };
 
-// What both have in common; `gates` products per unit.
+// What both kinds have in common; `gates` products per unit.
 class Recurrent {
  public:
   Recurrent(const RecurrentSizes& sizes, std::int64_t gates)
@@ -28,17 +28,14 @@ class Recurrent {
     return all;
   }
   Batch random_batch() const {
-    return {tenure::random::uniform({sizes_.steps, sizes_.batch, sizes_.features}),
+    return {tenure::random::uniform({sizes_.batch, sizes_.steps, sizes_.features}),
             tenure::random::uniform({sizes_.batch, 1})};
   }
 
  protected:
-  // One [batch, gates * units] per step.
-  std::vector<Tensor> projected(const Tensor& x) const {
-    const Tensor all = input_(reshape(x, {-1, sizes_.features}));
-    return unstack(reshape(all, {sizes_.steps, sizes_.batch, -1}));
+  Variable zero_state() const {
+    return Variable(tenure::zeros({sizes_.batch, sizes_.units}), {.name = {}, .trainable = false});
   }
-  Tensor zero_state() const { return tenure::zeros({sizes_.batch, sizes_.units}); }
 
   RecurrentSizes sizes_;
   Dense input_;
@@ -51,10 +48,18 @@ class Rnn : public Recurrent {
   explicit Rnn(const RecurrentSizes& sizes = {32, 100, 32, 128}) : Recurrent(sizes, 1) {}
 
   Tensor loss(const Tensor& x, const Tensor& y) const {
-    Tensor h = zero_state();
-    for (const Tensor& input : projected(x)) h = tanh(input + matmul(h, state_));
-    return mean_square_error(output_(h), y);
+    const tenure::RecurrentResult all = simple_rnn(x, input_.kernel, state_, {.bias = input_.bias});
+    return mean_square_error(output_(all.output), y);
   }
+  Tensor predict(const Tensor& x) {
+    tenure::RecurrentResult all =
+        simple_rnn(x, input_.kernel, state_, {.bias = input_.bias, .initial_state = held_});
+    held_.assign(all.state);
+    return all.output;
+  }
+
+ private:
+  Variable held_ = zero_state();
 };
 
 class Lstm : public Recurrent {
@@ -62,19 +67,20 @@ class Lstm : public Recurrent {
   explicit Lstm(const RecurrentSizes& sizes = {32, 50, 64, 128}) : Recurrent(sizes, 4) {}
 
   Tensor loss(const Tensor& x, const Tensor& y) const {
-    Tensor h = zero_state(), c = zero_state();
-    for (const Tensor& input : projected(x)) {
-      const std::vector<Tensor> gates = split(input + matmul(h, state_), 4, 1);
-      c = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
-      h = output_of_cell_(sigmoid(gates[3]), c);
-    }
-    return mean_square_error(output_(h), y);
+    const tenure::RecurrentResult all = lstm(x, input_.kernel, state_, {.bias = input_.bias});
+    return mean_square_error(output_(all.output), y);
+  }
+  Tensor predict(const Tensor& x) {
+    tenure::RecurrentResult all =
+        lstm(x, input_.kernel, state_,
+             {.bias = input_.bias, .initial_state = held_, .initial_cell = held_cell_});
+    held_.assign(all.state);
+    held_cell_.assign(all.cell);
+    return all.output;
   }
 
  private:
-  // The backward pass has c anyway: tanh(c) is computed again instead of kept for every step.
-  tenure::Function<Tensor(Tensor, Tensor)> output_of_cell_ =
-      tenure::checkpoint("output", [](Tensor gate, Tensor c) { return gate * tanh(c); });
+  Variable held_ = zero_state(), held_cell_ = zero_state();
 };
 
 }  // namespace bench::models

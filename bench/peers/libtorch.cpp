@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
   bench::peers::einsum(runner);
   bench::peers::pooling(runner);
   bench::peers::convolution(runner);
+  bench::peers::recurrent(runner);
   bench::peers::training(runner);
   return runner.exit_code();
 }

@@ -10,6 +10,7 @@ void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
 void convolution(Runner& runner);
+void recurrent(Runner& runner);
 void training(Runner& runner);
 
 }  // namespace bench::peers
