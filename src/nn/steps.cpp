@@ -98,7 +98,7 @@ TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
       }
       if (gradients[i].defined()) {
         gradients[i] = (sum + gradients[i]) * (1.0 / compiled.options.accumulate);
-        sum.assign(zeros_like(sum));
+        sum.assign(zeros(sum.shape(), sum.dtype()));
       }
     }
   }
