@@ -30,7 +30,7 @@ namespace {
 
 using ops::RecurrentKind;
 
-constexpr std::int64_t kChunkRows = 256;  // samples times steps
+constexpr std::int64_t kChunkRows = 512;  // samples times steps
 
 template <class T>
 struct Backward {
