@@ -105,18 +105,12 @@ struct Backward {
     const std::int64_t units = sizes.units, columns = sizes.columns;
     std::fill_n(zeros, units, T{0});
     if (resets_first()) {
-      panels = pack(recurrent + 2 * units, 1, columns, units, units, 0, weights);
-      gate_panels = pack(recurrent, 1, columns, 2 * units, units, 0, gate_weights);
+      panels = pack_transposed(recurrent + 2 * units, columns, units, units, weights);
+      gate_panels = pack_transposed(recurrent, columns, 2 * units, units, gate_weights);
     } else {
-      panels = pack(recurrent, 1, columns, columns, units, 0, weights);
+      panels = pack_transposed(recurrent, columns, columns, units, weights);
     }
-    if (attrs.of_x) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        for (std::int64_t i = 0; i < sizes.features; ++i) {
-          turned_kernel[j * sizes.features + i] = kernel[i * columns + j];
-        }
-      }
-    }
+    if (attrs.of_x) turn_kernel();
     const auto clear = [](T* gradient, std::int64_t count) {
       if (gradient != nullptr) std::fill_n(gradient, count, T{0});
     };
@@ -131,6 +125,19 @@ struct Backward {
       const bool has_output = mask == nullptr || first[row] < sizes.steps;
       start(flow + row * units, d_state, has_output ? d_output : nullptr, row);
       if (layer.is_lstm()) start(cell_flow + row * units, d_cell, nullptr, row);
+    }
+  }
+
+  // Some columns at a time, so that their lines stay in the cache.
+  void turn_kernel() const {
+    constexpr std::int64_t kAtOnce = 16;
+    for (std::int64_t first = 0; first < sizes.columns; first += kAtOnce) {
+      const std::int64_t end = std::min(sizes.columns, first + kAtOnce);
+      for (std::int64_t i = 0; i < sizes.features; ++i) {
+        for (std::int64_t j = first; j < end; ++j) {
+          turned_kernel[j * sizes.features + i] = kernel[i * sizes.columns + j];
+        }
+      }
     }
   }
 

@@ -62,7 +62,7 @@ class ScratchParts {
 // multiply-adds of one row.
 inline std::int64_t row_ranges(std::int64_t rows, std::int64_t work, int threads) {
   constexpr std::int64_t kWorthAThread = 128 * 1024;
-  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kLeastRows = 2;
   const std::int64_t ranges =
       std::min({std::int64_t{threads}, rows / kLeastRows, rows * work / kWorthAThread});
   return std::max<std::int64_t>(1, ranges);
