@@ -41,7 +41,7 @@ struct Backward {
   const std::uint8_t* mask;
   const T *states, *gates, *cells, *d_sequence, *d_output, *d_state, *d_cell;
   T *dx, *d_kernel, *d_recurrent, *d_bias, *d_first_state, *d_first_cell;
-  // Scratch. Of a chunk, row * steps + step counts its rows, except for `weights` and the flows.
+  // Scratch. What a chunk has per step and sample lies in the order of samples, then steps.
   std::int64_t chunk;           // steps
   T *weights, *gate_weights;    // transposed
   T* turned_kernel;             // transposed
@@ -407,8 +407,8 @@ struct Backward {
     }
   }
 
-  // Columns [begin, end) of dst += the chunk's rows of `a`, transposed, times those of `b`. All
-  // have `width` columns there.
+  // Columns [begin, end) of dst += the chunk's rows of `a`, which has m columns, transposed, times
+  // those of `b`.
   void add_product(const Chunk& c, const T* a, std::int64_t m, const T* b, T* dst,
                    std::int64_t begin, std::int64_t end) const {
     if (m == 0 || begin >= end) return;
@@ -473,7 +473,7 @@ void backward(const ops::KernelArgs& args) noexcept {
     parallel_each(ranges, [&](std::int64_t i) {
       layer.walk(chunk, i * sizes.batch / ranges, (i + 1) * sizes.batch / ranges);
     });
-    const std::int64_t products = sizes.batch * work / (128 * 1024);
+    const std::int64_t products = sizes.batch * work / kWorthAThread;
     const std::int64_t cuts = std::clamp<std::int64_t>(std::min<std::int64_t>(threads, tiles), 1,
                                                        std::max<std::int64_t>(1, products));
     parallel_each(cuts, [&](std::int64_t i) {
