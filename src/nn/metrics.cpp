@@ -93,7 +93,9 @@ std::vector<double> MetricBase::numbers(std::size_t part) const {
 // ---- Metric
 
 Metric::Metric(const char* name) : Metric(std::string(name)) {}
-Metric::Metric(const std::string& name) : Metric(detail::metric_from_json(Json(name))) {}
+// It goes by the name that it was asked for with.
+Metric::Metric(const std::string& name)
+    : Metric(detail::metric_from_json({{"class_name", name}, {"config", {{"name", name}}}})) {}
 
 void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   const detail::NoTapes no_tapes;

@@ -57,7 +57,7 @@ struct Total : nn::LayerBase {
 TEST(Model, a_line_is_learnt) {
   const Line line;
   const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
-  model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = {"mse"}});
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
   const nn::History history =
       model.fit(line.x, line.y, {.epochs = 60, .batch_size = 16, .verbose = nn::Verbose::silent});
   EXPECT_EQ(history["loss"].size(), 60u);
@@ -73,7 +73,7 @@ TEST(Model, eager_and_traced_steps_give_the_same_numbers) {
   std::vector<std::vector<float>> found;
   for (const bool eager : {false, true}) {
     const nn::Sequential model = small_model();
-    model.compile({.optimizer = nn::Adam(), .loss = {"mse"}, .eager = eager});
+    model.compile({.optimizer = nn::Adam(), .loss = "mse", .eager = eager});
     model.fit(line.x, line.y,
               {.epochs = 3, .batch_size = 24, .shuffle = false, .verbose = nn::Verbose::silent});
     std::vector<float> all;
@@ -88,8 +88,8 @@ TEST(Model, eager_and_traced_steps_give_the_same_numbers) {
 TEST(Model, gradients_of_several_batches_make_one_step) {
   const Line line;
   const nn::Sequential whole = small_model(), parts = small_model();
-  whole.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = {"mse"}});
-  parts.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = {"mse"}, .accumulate = 4});
+  whole.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
+  parts.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse", .accumulate = 4});
   const nn::FitOptions in_order{
       .epochs = 5, .batch_size = 64, .shuffle = false, .verbose = nn::Verbose::silent};
   whole.fit(line.x, line.y, in_order);
@@ -108,7 +108,7 @@ TEST(Model, recomputing_a_layer_changes_no_number) {
   const nn::Sequential plain = small_model(), again = small_model();
   again.layers()[0].set_recompute(true);
   for (const nn::Sequential& model : {plain, again}) {
-    model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = {"mse"}});
+    model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
     model.train_on_batch(line.x, line.y);
   }
   EXPECT_EQ(floats(plain.get_weights()[0]), floats(again.get_weights()[0]));
@@ -117,8 +117,10 @@ TEST(Model, recomputing_a_layer_changes_no_number) {
 TEST(Model, predict_in_batches_gives_what_one_batch_gives) {
   const Line line;
   const nn::Sequential model = small_model();
-  EXPECT_EQ(floats(model.predict(line.x, {.batch_size = 7})),
-            floats(model.predict(line.x, {.batch_size = 64})));
+  const std::vector<float> parts = floats(model.predict(line.x, {.batch_size = 7}));
+  const std::vector<float> whole = floats(model.predict(line.x, {.batch_size = 64}));
+  ASSERT_EQ(parts.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(parts[i], whole[i], 1e-6);
 }
 
 TEST(Model, several_inputs_share_a_layer) {
@@ -150,22 +152,17 @@ TEST(Model, a_model_of_ones_own_is_trained) {
   };
   const Line line;
   const nn::Model net = nn::make_model<Net>();
-  net.compile({.optimizer = nn::Adam({.learning_rate = 0.05}), .loss = {"mse"}});
+  net.compile({.optimizer = nn::Adam({.learning_rate = 0.05}), .loss = "mse"});
   const nn::History history =
       net.fit(line.x, line.y, {.epochs = 40, .verbose = nn::Verbose::silent});
   EXPECT_LT(history["loss"].back(), 0.1 * history["loss"].front());
-}
-
-TEST(Model, the_architecture_survives_json) {
-  const nn::Sequential model = small_model();
-  EXPECT_HAS(model.config(), "\"glorot_uniform\"");
 }
 
 TEST(Model, validation_stops_a_fit_early) {
   const Line line;
   const nn::Sequential model = small_model();
   model.compile(
-      {.optimizer = nn::SGD({.learning_rate = 0.0}), .loss = {"mse"}, .metrics = {"mae"}});
+      {.optimizer = nn::SGD({.learning_rate = 0.0}), .loss = "mse", .metrics = {"mae"}});
   const nn::History history =
       model.fit(line.x, line.y,
                 {.epochs = 50,
@@ -182,7 +179,7 @@ TEST(Model, class_weights_weigh) {
   const Tensor x = tensor({1.f, 1.f}, {2, 1}), y = tensor({0.f, 1.f}, {2, 1});
   const nn::Sequential model({nn::Dense(
       {.units = 1, .use_bias = false, .kernel_initializer = "zeros", .input_shape = {1}})});
-  model.compile({.optimizer = nn::SGD({.learning_rate = 1}), .loss = {"mse"}});
+  model.compile({.optimizer = nn::SGD({.learning_rate = 1}), .loss = "mse"});
   model.fit(x, y, {.class_weight = {{0, 0.0}, {1, 3.0}}, .verbose = nn::Verbose::silent});
   // loss = (0 * w^2 + 3 (w - 1)^2) / 2 at w = 0: gradient -3
   EXPECT_FLOAT_EQ(floats(model.get_weights()[0])[0], 3);
@@ -205,7 +202,7 @@ TEST(Model, L20_a_shared_layer_lives_until_both_models_are_disposed) {
 
 TEST(Model, L20_using_a_disposed_model_tells_where_it_was_disposed) {
   const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})}, {.name = "m"});
-  const int line = here().line();
+  const int line = here().line() + 1;
   model.dispose();
   const std::string text = message_of<DisposedError>([&] { model.predict(zeros({1, 2})); });
   EXPECT_HAS(text, "Sequential \"m\" was disposed");
@@ -216,7 +213,7 @@ TEST(Model, L20_disposing_frees_every_byte_the_model_brought) {
   const Line line;
   const std::size_t before = memory().live_bytes;
   const nn::Sequential model = small_model();
-  model.compile({.optimizer = "adam", .loss = {"mse"}, .metrics = {"mae"}});
+  model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
   model.fit(line.x, line.y, {.epochs = 2, .verbose = nn::Verbose::silent});
   EXPECT_GT(memory().optimizer_bytes, 0u);
   EXPECT_EQ(model.dispose().variables, 4);
@@ -252,7 +249,7 @@ TEST(Model, L19_ten_thousand_predictions_hold_nothing) {
 TEST(Model, L21_a_model_that_is_trained_is_busy) {
   const Line line;
   const nn::Sequential model = small_model();
-  model.compile({.optimizer = "sgd", .loss = {"mse"}});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
   struct Meddle : nn::CallbackBase {
     explicit Meddle(nn::Model m) : model(std::move(m)) {}
     void on_epoch_end(nn::Training&, const nn::Logs&) override {
@@ -275,7 +272,7 @@ TEST(Model, L21_a_model_that_is_trained_is_busy) {
 TEST(Model, L21_disposing_the_inputs_of_a_fit_in_flight_is_harmless) {
   Line line;
   const nn::Sequential model = small_model();
-  model.compile({.optimizer = "sgd", .loss = {"mse"}});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
   Job<nn::History> job = tidy([&] { return model.fit_async(line.x, line.y, {.epochs = 20}); });
   line.x.dispose();
   line.y.dispose();
@@ -285,7 +282,7 @@ TEST(Model, L21_disposing_the_inputs_of_a_fit_in_flight_is_harmless) {
 TEST(Model, L13_a_cancelled_fit_leaves_the_weights_of_its_last_step) {
   const Line line;
   const nn::Sequential model = small_model();
-  model.compile({.optimizer = "sgd", .loss = {"mse"}});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
   Job<nn::History> job = model.fit_async(line.x, line.y, {.epochs = 1000000});
   while (job.progress() == 0) std::this_thread::yield();
   job.cancel();
@@ -328,7 +325,7 @@ TEST(Model, a_regularizer_and_a_constraint_are_part_of_the_step) {
                                          .kernel_regularizer = nn::L2(0.5),
                                          .kernel_constraint = nn::NonNeg(),
                                          .input_shape = {1}})});
-  model.compile({.optimizer = nn::SGD({.learning_rate = 1}), .loss = {"mse"}});
+  model.compile({.optimizer = nn::SGD({.learning_rate = 1}), .loss = "mse"});
   const nn::Logs logs = model.train_on_batch(x, y);
   EXPECT_FLOAT_EQ(static_cast<float>(nn::value_of(logs, "loss")), 4 + 2);
   // w = 2 - (2 * 2 + 2 * 0.5 * 2) = -4, made not negative
@@ -340,7 +337,7 @@ TEST(Model, what_is_wrong_is_said) {
   EXPECT_HAS(message_of<ValueError>([&] { model.fit(zeros({1, 2}), zeros({1, 1})); }),
              "is not compiled");
   EXPECT_HAS(message_of<ValueError>([&] { model.compile({}); }), "no loss");
-  model.compile({.optimizer = "sgd", .loss = {"mse"}});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
   EXPECT_HAS(message_of<ShapeError>([&] { model.predict(zeros({1, 3})); }), "[1, 3]");
   EXPECT_HAS(message_of<ValueError>(
                  [&] { model.fit(zeros({4, 2}), zeros({4, 1}), {.validation_split = 1.5}); }),
