@@ -125,7 +125,11 @@ void Metric::reset() const {
 }
 
 std::string Metric::name() const { return base_->name(); }
-std::vector<Variable> Metric::variables() const { return MetricAccess::state(*base_).parts; }
+std::vector<Variable> Metric::variables() const {
+  const detail::MetricState& state = MetricAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  return state.parts;
+}
 std::string Metric::class_name() const { return base_->class_name(); }
 std::string Metric::config() const { return base_->config(); }
 
