@@ -95,12 +95,16 @@ std::vector<double> MetricBase::numbers(std::size_t part) const {
 Metric::Metric(const char* name) : Metric(std::string(name)) {}
 Metric::Metric(const std::string& name) : Metric(detail::metric_from_json(Json(name))) {}
 
-void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
+                    std::source_location site) const {
+  const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
   base_->update(y_true, y_pred, sample_weight);
 }
 
-void Metric::add(const Tensor& values, const Tensor& sample_weight) const {
+void Metric::add(const Tensor& values, const Tensor& sample_weight,
+                 std::source_location site) const {
+  const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
   base_->add(values, sample_weight);
 }

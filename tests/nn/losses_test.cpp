@@ -341,6 +341,16 @@ TEST(Losses, a_function_of_ones_own) {
   EXPECT_THROW(nn::detail::to_json(own), UnsupportedError);
 }
 
+TEST(Losses, are_born_where_the_user_wrote_them) {
+  const nn::Loss mse("mse");
+  const Tensor y_true = ones({2, 2}), y_pred = zeros({2, 2});
+  // clang-format off
+  const auto line = here().line(); const Tensor loss = mse(y_true, y_pred);
+  // clang-format on
+  EXPECT_HAS(loss.story().birth.site.file_name(), "losses_test.cpp");
+  EXPECT_EQ(loss.story().birth.site.line(), line);
+}
+
 TEST(Losses, one_trace_serves_all_batch_sizes) {
   for (const char* name : {"mse", "binary_crossentropy", "categorical_crossentropy", "huber"}) {
     const nn::Loss loss(name);
