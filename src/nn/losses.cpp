@@ -67,12 +67,15 @@ Loss::Loss(std::function<Tensor(Tensor, Tensor)> fn, std::string name, Reduction
 Loss::Loss(const char* name) : Loss(std::string(name)) {}
 Loss::Loss(const std::string& name) : Loss(detail::loss_from_json(Json(name))) {}
 
-Tensor Loss::per_example(const Tensor& y_true, const Tensor& y_pred) const {
+Tensor Loss::per_example(const Tensor& y_true, const Tensor& y_pred,
+                         std::source_location site) const {
+  const tenure::detail::CallScope scope("loss", site);
   return spec_->per_example(y_true, y_pred);
 }
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
-                        const Tensor& mask) const {
+                        const Tensor& mask, std::source_location site) const {
+  const tenure::detail::CallScope scope("loss", site);
   Tensor values = spec_->per_example(y_true, y_pred);
   Tensor valid = spec_->counts ? spec_->counts(values, y_true) : Tensor();
   if (mask.defined()) {

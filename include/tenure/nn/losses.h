@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <type_traits>
 
@@ -56,8 +57,10 @@ class TENURE_API Loss {
   // and images); a mask leaves out what it is false for. Shapes other than y_pred's are a
   // ShapeError, but for a last axis of size 1, which either may lack.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
-                    const Tensor& mask = {}) const;
-  Tensor per_example(const Tensor& y_true, const Tensor& y_pred) const;
+                    const Tensor& mask = {},
+                    std::source_location site = std::source_location::current()) const;
+  Tensor per_example(const Tensor& y_true, const Tensor& y_pred,
+                     std::source_location site = std::source_location::current()) const;
   std::string name() const;        // "mean_squared_error"
   std::string class_name() const;  // "MeanSquaredError"; empty for a function of yours
   std::string config() const;
