@@ -29,7 +29,8 @@ void from_json(const Json& json, const std::string& what, Numbers& value) {
     value.list.push_back(whole(json, what));
     return;
   }
-  for (const Json& each : json) value.list.push_back(whole(each, what));
+  // TensorFlow.js writes an open size as null.
+  for (const Json& each : json) value.list.push_back(each.is_null() ? kAny : whole(each, what));
 }
 
 Json to_json(const Margins& value) {
