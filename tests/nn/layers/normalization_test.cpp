@@ -45,6 +45,22 @@ TEST(NormalizationLayers, batch_normalization_uses_the_batch_in_training_and_ave
   expect_near(layer.get_weights()[3], variance_after);
 }
 
+TEST(NormalizationLayers, batch_normalization_takes_features_along_any_axis) {
+  const nn::BatchNormalization last({.momentum = 0.5, .dtype = kDouble});
+  const nn::BatchNormalization second({.axis = 1, .momentum = 0.5, .dtype = kDouble});
+  const Tensor x = numbers({2, 3, 2, 4}).tensor(), turned = transpose(x, {0, 3, 1, 2});
+  last(x);
+  second(turned);
+  fill(last);
+  second.set_weights(last.get_weights());
+  for (const nn::Call& call : {nn::Call{}, kTraining}) {
+    expect_near(transpose(second(turned, call), {0, 2, 3, 1}), grid_of(last(x, call)));
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    expect_near(second.get_weights()[i], grid_of(last.get_weights()[i]));
+  }
+}
+
 TEST(NormalizationLayers, batch_normalization_has_gradients_either_way) {
   for (const int axis : {-1, 1}) {
     const nn::BatchNormalization layer({.axis = axis, .dtype = kDouble});
