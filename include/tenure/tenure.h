@@ -21,6 +21,7 @@
 #include "tenure/norm.h"
 #include "tenure/pool.h"
 #include "tenure/random.h"
+#include "tenure/recurrent.h"
 #include "tenure/reduce.h"
 #include "tenure/runtime.h"
 #include "tenure/scalar.h"

@@ -40,5 +40,6 @@ Family ragged_ops();
 Family complex_ops();
 Family fft_ops();
 Family sampling_ops();
+Family recurrent_ops();
 
 }  // namespace tenure::ops

@@ -89,6 +89,7 @@ std::vector<Case> ragged_cases();
 std::vector<Case> complex_cases();
 std::vector<Case> fft_cases();
 std::vector<Case> sampling_cases();
+std::vector<Case> recurrent_cases();
 const std::vector<Case>& all_cases();
 
 // The op of that name in the registry.

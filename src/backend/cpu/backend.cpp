@@ -47,7 +47,7 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
            einsum_kernels(),      matrix_kernels(),     segment_kernels(),
            sparse_kernels(),      ragged_kernels(),     complex_kernels(),
            fft_kernels(),         sampling_kernels(),   fused_kernels(),
-           adam_kernels(),
+           adam_kernels(),        recurrent_kernels(),  recurrent_grad_kernels(),
        }) {
     for (const ops::KernelRow& row : rows) {
       const auto found = index.find(row.op);

@@ -48,6 +48,8 @@ std::span<const ops::KernelRow> ragged_kernels();
 std::span<const ops::KernelRow> complex_kernels();
 std::span<const ops::KernelRow> fft_kernels();
 std::span<const ops::KernelRow> sampling_kernels();
+std::span<const ops::KernelRow> recurrent_kernels();
+std::span<const ops::KernelRow> recurrent_grad_kernels();
 std::span<const ops::KernelRow> fused_kernels();
 std::span<const ops::KernelRow> adam_kernels();
 

@@ -284,7 +284,7 @@ void multiply_all(const Product<T>& product) {
                          product.c + row * product.c_row + column,
                          product.c_row,
                          k,
-                         block > 0};
+                         block > 0 || product.accumulate};
         if (copy_rows) copy_a(args, rows, copy);
         row_of_tiles(args, rows, columns, pack ? width * k : width);
       }

@@ -39,7 +39,8 @@ struct Product {
   std::int64_t n;
   std::int64_t k;
   ReadB read_b;
-  T* panels;  // panel_bytes of room if B is packed
+  T* panels;                // panel_bytes of room if B is packed
+  bool accumulate = false;  // add to C; not by dots
 };
 
 inline constexpr std::int64_t kBlockColumns = 256;
