@@ -29,7 +29,7 @@ void register_layer(const std::string& class_name,
 namespace detail {
 
 Layer layer_from_json(const std::string& class_name, const Json& config) {
-  for (const auto family : {core_layers}) {
+  for (const auto family : {core_layers, recurrent_layers, wrapper_layers}) {
     for (const LayerRow& row : family()) {
       if (class_name == row.class_name) return row.make(config);
     }
