@@ -396,14 +396,33 @@ TEST(RecurrentLayers, a_node_knows_the_shapes_of_outputs_and_states) {
 }
 
 TEST(RecurrentLayers, one_trace_serves_batches_of_any_size) {
-  const nn::LSTM lstm({.units = 4, .return_sequences = true});
-  auto traced = tenure::function("predict", [&](Tensor x) { return lstm(x); });
-  traced.input({tenure::dyn, 5, 3});
-  for (const std::int64_t batch : {1, 2, 7}) {
-    const Tensor x = wave_tensor({batch, 5, 3}, 0.3, 0.9);
-    const Floats wanted = floats(lstm(x));
-    expect_near(traced(x), {wanted.begin(), wanted.end()}, 1e-6, "batch");
+  const std::vector<nn::Layer> layers{
+      nn::LSTM({.units = 4, .return_sequences = true}),
+      nn::RNN({nn::GRUCell({.units = 4}), nn::SimpleRNNCell({.units = 2})}),
+      nn::Bidirectional(nn::GRU({.units = 4, .return_sequences = true})),
+      nn::TimeDistributed(nn::Dense({.units = 4}))};
+  for (const nn::Layer& layer : layers) {
+    auto traced = tenure::function("predict", [&](Tensor x) { return layer(x); });
+    traced.input({tenure::dyn, 5, 3});
+    for (const std::int64_t batch : {2, 3, 7}) {
+      const Tensor x = wave_tensor({batch, 5, 3}, 0.3, 0.9);
+      const Floats wanted = floats(layer(x));
+      expect_near(traced(x), {wanted.begin(), wanted.end()}, 1e-6, "batch");
+    }
+    for (const tenure::TraceInfo& trace : traced.traces()) {
+      EXPECT_TRUE(trace.shared) << layer.class_name();
+    }
   }
+}
+
+TEST(RecurrentLayers, batches_of_no_sequences_give_none) {
+  const Tensor x = tenure::zeros({0, 4, 3}), mask = tenure::zeros({0, 4}, tenure::DType::boolean);
+  for (const bool fused : {true, false}) {
+    const nn::LSTM lstm({.units = 5, .return_sequences = true, .fused = fused});
+    EXPECT_EQ(lstm(x).shape(), (Shape{0, 4, 5}));
+    EXPECT_EQ(lstm(x, {.masks = {mask}}).shape(), (Shape{0, 4, 5}));
+  }
+  EXPECT_EQ(nn::TimeDistributed(nn::Dense({.units = 2}))(x).shape(), (Shape{0, 4, 2}));
 }
 
 TEST(RecurrentLayers, a_mask_goes_on_with_a_sequence_and_ends_with_a_last_output) {

@@ -143,6 +143,45 @@ TEST(RecurrentReference, every_way_along_a_sequence_gives_the_reference) {
   }
 }
 
+TEST(RecurrentReference, stacked_cells_give_the_same_cell_by_cell_and_step_by_step) {
+  const Tensor x = wave_tensor({2, 4, 3}, 0.3, 0.9);
+  for (int bits = 0; bits < 16; ++bits) {
+    const bool backwards = (bits & 1) != 0, sequences = (bits & 2) != 0;
+    const auto run = [&](bool fused, bool traced) {
+      const nn::RNN rnn({nn::LSTMCell({.units = 4}), nn::GRUCell({.units = 3}),
+                         nn::SimpleRNNCell({.units = 5, .activation = "relu"})},
+                        {.return_sequences = sequences,
+                         .return_state = true,
+                         .go_backwards = backwards,
+                         .fused = fused});
+      rnn.build({2, 4, 3});
+      set_waves(rnn);
+      nn::Call call;
+      if ((bits & 4) != 0) call.masks = {tenure::tensor(kMask, {2, 4})};
+      std::vector<Tensor> inputs{x};
+      if ((bits & 8) != 0) {
+        for (const std::int64_t units : {4, 4, 3, 5}) {
+          inputs.push_back(wave_tensor({2, units}, static_cast<double>(units), 0.5));
+        }
+      }
+      return traced ? run_traced(rnn, inputs, call) : run_layer(rnn, inputs, call);
+    };
+    const LayerRun wanted = run(false, false);
+    for (const LayerRun& made : {run(true, false), run(true, true), run(false, true)}) {
+      ASSERT_EQ(made.outputs.size(), 5u);
+      for (std::size_t i = 0; i < 5; ++i) {
+        const std::vector<float> values = wanted.outputs[i].to_vector<float>();
+        expect_near(made.outputs[i], {values.begin(), values.end()}, 2e-6, std::to_string(bits));
+      }
+      ASSERT_EQ(made.gradients.size(), wanted.gradients.size());
+      for (std::size_t i = 0; i < made.gradients.size(); ++i) {
+        const std::vector<float> values = wanted.gradients[i].to_vector<float>();
+        expect_near(made.gradients[i], {values.begin(), values.end()}, 1e-5, std::to_string(bits));
+      }
+    }
+  }
+}
+
 TEST(RecurrentReference, time_major_is_the_same_turned_around) {
   const Tensor x = wave_tensor({2, 4, 3}, 0.3, 0.9), turned = tenure::transpose(x, {1, 0, 2});
   const Tensor mask = tenure::tensor(kMask, {2, 4});

@@ -259,6 +259,27 @@ TEST(RecurrentState, no_gradient_flows_into_the_batch_before) {
   }
 }
 
+TEST(RecurrentState, a_layer_that_computes_again_for_the_gradient_begins_where_it_began) {
+  const Tensor x = wave_tensor({2, 3, 3}, 0.3, 0.9);
+  for (const Way& way : ways()) {
+    const nn::Layer keeps = made(way), again = made(way);
+    keeps.build({2, 3, 3});
+    again.build({2, 3, 3});
+    set_waves(keeps);
+    set_waves(again);
+    again.set_recompute(true);
+    for (const bool traced : {false, true}) {
+      const LayerRun wanted = run_layer(keeps, {x}, {.training = true});
+      const LayerRun found = traced ? run_traced(again, {x}, {.training = true})
+                                    : run_layer(again, {x}, {.training = true});
+      for (std::size_t i = 0; i < wanted.gradients.size(); ++i) {
+        expect_close(floats(found.gradients[i]), floats(wanted.gradients[i]));
+      }
+      expect_close(states_of(again).back(), states_of(keeps).back());
+    }
+  }
+}
+
 // A cell that fails at a step, or gives a state that cannot be kept.
 struct Fragile : nn::CellBase {
   std::vector<Shape> state_sizes() const override { return {{3}, {3}}; }
