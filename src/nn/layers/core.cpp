@@ -1,13 +1,13 @@
 #include "tenure/nn/core_layers.h"
 
-#include "core/raise.h"
-#include "nn/layers/rows.h"
-#include "tenure/control.h"
-#include "tenure/conv.h"
+#include <map>
+#include <mutex>
+
+#include "nn/layers/common.h"
+#include "tenure/indexing.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
-#include "tenure/views.h"
 
 namespace tenure::nn {
 
@@ -27,20 +27,65 @@ void fields(V& visit, DenseOptions& o) {
   visit("bias_constraint", o.bias_constraint);
 }
 
+template <class V>
+void fields(V& visit, ActivationOptions& o) {
+  visit("activation", o.activation);
+}
+
+template <class V>
+void fields(V& visit, MaskingOptions& o) {
+  visit("mask_value", o.mask_value);
+}
+
+template <class V>
+void fields(V& visit, EmbeddingOptions& o) {
+  visit("input_dim", o.input_dim);
+  visit("output_dim", o.output_dim);
+  visit("embeddings_initializer", o.embeddings_initializer);
+  visit("embeddings_regularizer", o.embeddings_regularizer);
+  visit("activity_regularizer", o.activity_regularizer);
+  visit("embeddings_constraint", o.embeddings_constraint);
+  visit("mask_zero", o.mask_zero);
+  Numbers length{o.input_length};
+  visit("input_length", length);
+}
+
+// In files, the name that a function was registered by.
+struct RegisteredName {
+  LambdaFn& fn;
+};
+Json to_json(const RegisteredName& value) {
+  if (value.fn.name().empty()) {
+    raise<UnsupportedError>(
+        "Lambda: a function cannot be written to a file unless register_lambda gave it a name");
+  }
+  return value.fn.name();
+}
+void from_json(const Json& json, const std::string& what, RegisteredName& value) {
+  std::string name;
+  from_json(json, what, name);
+  value.fn = LambdaFn(name);
+}
+
+template <class V>
+void fields(V& visit, LambdaOptions& o) {
+  RegisteredName function{o.function};
+  visit("function", function);
+}
+
 namespace {
 
 class DenseLayer final : public ConfiguredLayer<DenseOptions> {
  public:
-  explicit DenseLayer(DenseOptions options) : ConfiguredLayer(std::move(options)) {
+  explicit DenseLayer(DenseOptions options)
+      : ConfiguredLayer(std::move(options)), fused_(fused_activation(options_.activation)) {
     if (options_.units < 1) raise<ValueError>("Dense: units must be positive: {}", options_.units);
   }
   const char* class_name() const override { return "Dense"; }
   bool passes_mask() const override { return true; }
 
   void build(const Shape& input) override {
-    if (input.rank() < 2) {
-      raise<ShapeError>("takes inputs of rank 2 or more, was given {}", input);
-    }
+    check_rank_from(input, 2);
     kernel_ = add_weight("kernel", {input[-1], options_.units},
                          {.initializer = options_.kernel_initializer,
                           .regularizer = options_.kernel_regularizer,
@@ -55,29 +100,168 @@ class DenseLayer final : public ConfiguredLayer<DenseOptions> {
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
-    Tensor y = matmul(x, kernel_);
-    if (options_.use_bias) y = std::move(y) + bias_;
-    y = options_.activation(std::move(y));
-    if (options_.activity_regularizer.given()) call.add_loss(options_.activity_regularizer(y));
+    Tensor y;
+    if (options_.use_bias && fused_ && is_unwatched()) {
+      y = fused_matmul(x, kernel_, {.bias = Arg(bias_), .activation = *fused_});
+    } else {
+      y = matmul(x, kernel_);
+      if (options_.use_bias) y = std::move(y) + bias_;
+      y = options_.activation(std::move(y));
+    }
+    add_activity_loss(call, options_.activity_regularizer, y);
     return y;
   }
 
  private:
+  const std::optional<tenure::Activation> fused_;
   Variable kernel_, bias_;
 };
+
+class ActivationLayer final : public ConfiguredLayer<ActivationOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "Activation"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override {
+    return options_.activation.is_linear() ? x.clone() : options_.activation(x);
+  }
+};
+
+class MaskingLayer final : public ConfiguredLayer<MaskingOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "Masking"; }
+  void build(const Shape& input) override { check_rank_from(input, 2); }
+  Tensor call(const Tensor& x, const Call&) override {
+    const Tensor kept = any(not_equal(x, options_.mask_value), {-1}, {.keep_dims = true});
+    return x * cast(kept, x.dtype());
+  }
+  Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>&) override {
+    return any(not_equal(inputs.front(), options_.mask_value), {-1});
+  }
+};
+
+class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
+ public:
+  explicit EmbeddingLayer(EmbeddingOptions options)
+      : ConfiguredLayer(checked(std::move(options))) {}
+  const char* class_name() const override { return "Embedding"; }
+
+  void build(const Shape&) override {
+    table_ = add_weight("embeddings", {options_.input_dim, options_.output_dim},
+                        {.initializer = options_.embeddings_initializer,
+                         .regularizer = options_.embeddings_regularizer,
+                         .constraint = options_.embeddings_constraint,
+                         .dtype = options_.dtype});
+  }
+
+  Tensor call(const Tensor& x, const Call& call) override {
+    check_length(x.shape());
+    const bool is_index = x.dtype() == DType::int32 || x.dtype() == DType::int64;
+    Tensor y = gather(table_, is_index ? x : cast(x, DType::int32));
+    add_activity_loss(call, options_.activity_regularizer, y);
+    return y;
+  }
+
+  Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>&) override {
+    return options_.mask_zero ? not_equal(inputs.front(), 0) : Tensor();
+  }
+
+ private:
+  static EmbeddingOptions checked(EmbeddingOptions o) {
+    if (o.input_dim < 1 || o.output_dim < 1) {
+      raise<ValueError>("Embedding: input_dim and output_dim must be positive: {}, {}", o.input_dim,
+                        o.output_dim);
+    }
+    if (o.batch_input_shape.rank() == 0 && o.input_shape.rank() == 0 && o.input_length.rank() > 0) {
+      o.input_shape = o.input_length;
+    }
+    return o;
+  }
+
+  void check_length(const Shape& given) const {
+    const Shape& length = options_.input_length;
+    if (length.rank() == 0) return;
+    bool fits = given.rank() == length.rank() + 1;
+    for (int axis = 0; fits && axis < length.rank(); ++axis) {
+      fits = length[axis] == kAny || length[axis] == given[axis + 1];
+    }
+    if (!fits) {
+      raise<ShapeError>("input_length is {}, but was given {}", length, given);
+    }
+  }
+
+  Variable table_;
+};
+
+class LambdaLayer final : public ConfiguredLayer<LambdaOptions> {
+ public:
+  explicit LambdaLayer(LambdaOptions options) : ConfiguredLayer(std::move(options)) {
+    if (!options_.function.given()) raise<ValueError>("Lambda: no function was given");
+  }
+  const char* class_name() const override { return "Lambda"; }
+  std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call&) override {
+    return {options_.function(inputs)};
+  }
+};
+
+struct Lambdas {
+  std::mutex mutex;
+  std::map<std::string, LambdaFn> by_name;
+};
+Lambdas& lambdas() {
+  static Lambdas registered;
+  return registered;
+}
 
 }  // namespace
 
 std::span<const LayerRow> core_layers() {
   static constexpr LayerRow rows[] = {
       {"Dense", layer_from_json<Dense, DenseOptions>},
+      {"Activation", layer_from_json<Activation, ActivationOptions>},
+      {"Masking", layer_from_json<Masking, MaskingOptions>},
+      {"Embedding", layer_from_json<Embedding, EmbeddingOptions>},
+      {"Lambda", layer_from_json<Lambda, LambdaOptions>},
   };
   return rows;
 }
 
 }  // namespace detail
 
-Dense::Dense(DenseOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::DenseLayer>(site, std::move(options))) {}
+LambdaFn::LambdaFn(const char* registered) : LambdaFn(std::string(registered)) {}
+LambdaFn::LambdaFn(const std::string& registered) {
+  detail::Lambdas& known = detail::lambdas();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.by_name.find(registered);
+  if (found == known.by_name.end()) {
+    raise<ValueError>("Lambda: no function is called \"{}\": register_lambda it first", registered);
+  }
+  *this = found->second;
+}
+
+const Tensor& LambdaFn::only(const std::vector<Tensor>& inputs) {
+  if (inputs.size() != 1) {
+    raise<ShapeError>("its function takes one tensor, was given {}", inputs.size());
+  }
+  return inputs.front();
+}
+
+void register_lambda(const std::string& name, LambdaFn fn) {
+  if (name.empty() || !fn.given()) raise<ValueError>("register_lambda: no name, or no function");
+  fn.name_ = name;
+  detail::Lambdas& known = detail::lambdas();
+  const std::lock_guard lock(known.mutex);
+  known.by_name[name] = std::move(fn);
+}
+
+TENURE_DEFINE_LAYER(Dense, DenseOptions, DenseLayer)
+TENURE_DEFINE_LAYER(Activation, ActivationOptions, ActivationLayer)
+TENURE_DEFINE_LAYER(Masking, MaskingOptions, MaskingLayer)
+TENURE_DEFINE_LAYER(Embedding, EmbeddingOptions, EmbeddingLayer)
+TENURE_DEFINE_LAYER(Lambda, LambdaOptions, LambdaLayer)
+
+Activation::Activation(ActivationFn activation, std::source_location site)
+    : Activation(ActivationOptions{.activation = std::move(activation)}, site) {}
 
 }  // namespace tenure::nn

@@ -11,6 +11,7 @@ std::span<const LayerRow> activation_layers();
 std::span<const LayerRow> attention_layers();
 std::span<const LayerRow> convolution_layers();
 std::span<const LayerRow> core_layers();
+std::span<const LayerRow> depthwise_convolution_layers();
 std::span<const LayerRow> image_layers();
 std::span<const LayerRow> merge_layers();
 std::span<const LayerRow> normalization_layers();

@@ -1,0 +1,175 @@
+#include "tenure/activation.h"
+
+#include "nn/layers/common.h"
+#include "tenure/math.h"
+#include "tenure/nn/activation_layers.h"
+#include "tenure/reduce.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+template <class V>
+void fields(V& visit, ReLUOptions& o) {
+  visit("max_value", o.max_value);
+  visit("negative_slope", o.negative_slope);
+  visit("threshold", o.threshold);
+}
+
+template <class V>
+void fields(V& visit, LeakyReLUOptions& o) {
+  visit("alpha", o.alpha);
+  // Keras 3 writes it so.
+  if constexpr (std::is_same_v<V, ConfigReader>) visit("negative_slope", o.alpha);
+}
+
+template <class V>
+void fields(V& visit, PReLUOptions& o) {
+  visit("alpha_initializer", o.alpha_initializer);
+  visit("alpha_regularizer", o.alpha_regularizer);
+  visit("alpha_constraint", o.alpha_constraint);
+  Numbers axes{o.shared_axes};
+  visit("shared_axes", axes);
+}
+
+template <class V>
+void fields(V& visit, ELUOptions& o) {
+  visit("alpha", o.alpha);
+}
+
+template <class V>
+void fields(V& visit, ThresholdedReLUOptions& o) {
+  visit("theta", o.theta);
+}
+
+template <class V>
+void fields(V& visit, SoftmaxOptions& o) {
+  Numbers axes{o.axis};
+  visit("axis", axes);
+}
+
+namespace {
+
+class ReLULayer final : public ConfiguredLayer<ReLUOptions> {
+ public:
+  explicit ReLULayer(ReLUOptions options) : ConfiguredLayer(std::move(options)) {
+    const ReLUOptions& o = options_;
+    if (o.max_value.value_or(0) < 0 || o.negative_slope < 0 || o.threshold < 0) {
+      raise<ValueError>(
+          "ReLU: max_value, negative_slope and threshold must not be negative: {}, {}, {}",
+          o.max_value.value_or(0), o.negative_slope, o.threshold);
+    }
+  }
+  const char* class_name() const override { return "ReLU"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override {
+    const auto& [max_value, slope, threshold] =
+        std::tie(options_.max_value, options_.negative_slope, options_.threshold);
+    Tensor y = threshold == 0 ? relu(x) : where(x > threshold, x, 0);
+    if (max_value) y = minimum(std::move(y), *max_value);
+    if (slope == 0) return y;
+    return std::move(y) - slope * relu(threshold - x);
+  }
+};
+
+class LeakyReLULayer final : public ConfiguredLayer<LeakyReLUOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "LeakyReLU"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override { return leaky_relu(x, options_.alpha); }
+};
+
+class PReLULayer final : public ConfiguredLayer<PReLUOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "PReLU"; }
+  bool passes_mask() const override { return true; }
+  void build(const Shape& input) override {
+    check_rank_from(input, 2);
+    Shape alpha(input.dims().subspan(1));
+    for (const std::int64_t axis : options_.shared_axes) {
+      const int shared = axis_of(input, axis);
+      if (shared == 0) raise<ShapeError>("shares along axis {}: that is the batch", axis);
+      alpha[shared - 1] = 1;
+    }
+    alpha_ = add_weight("alpha", alpha,
+                        {.initializer = options_.alpha_initializer,
+                         .regularizer = options_.alpha_regularizer,
+                         .constraint = options_.alpha_constraint,
+                         .dtype = options_.dtype});
+  }
+  Tensor call(const Tensor& x, const Call&) override {
+    check_rank(x.shape(), alpha_.shape().rank() + 1);
+    return prelu(x, alpha_);
+  }
+
+ private:
+  Variable alpha_;
+};
+
+class ELULayer final : public ConfiguredLayer<ELUOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "ELU"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override { return elu(x, options_.alpha); }
+};
+
+class ThresholdedReLULayer final : public ConfiguredLayer<ThresholdedReLUOptions> {
+ public:
+  explicit ThresholdedReLULayer(ThresholdedReLUOptions options)
+      : ConfiguredLayer(std::move(options)) {
+    if (options_.theta < 0) {
+      raise<ValueError>("ThresholdedReLU: theta must not be negative: {}", options_.theta);
+    }
+  }
+  const char* class_name() const override { return "ThresholdedReLU"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override { return where(x > options_.theta, x, 0); }
+};
+
+class SoftmaxLayer final : public ConfiguredLayer<SoftmaxOptions> {
+ public:
+  explicit SoftmaxLayer(SoftmaxOptions options) : ConfiguredLayer(std::move(options)) {
+    if (options_.axis.rank() == 0) raise<ValueError>("Softmax: no axis was given");
+  }
+  const char* class_name() const override { return "Softmax"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call& call) override {
+    Tensor scores = x;
+    for (const std::int64_t axis : options_.axis) axis_of(x.shape(), axis);
+    if (const Tensor mask = call.mask(); mask.defined()) {
+      scores = x + (cast(mask, x.dtype()) - 1) * 1e9;
+    }
+    if (options_.axis.rank() == 1) {
+      return softmax(std::move(scores), static_cast<int>(options_.axis[0]));
+    }
+    return exp(scores - logsumexp(scores, options_.axis, {.keep_dims = true}));
+  }
+};
+
+}  // namespace
+
+std::span<const LayerRow> activation_layers() {
+  static constexpr LayerRow rows[] = {
+      {"ReLU", layer_from_json<ReLU, ReLUOptions>},
+      {"LeakyReLU", layer_from_json<LeakyReLU, LeakyReLUOptions>},
+      {"PReLU", layer_from_json<PReLU, PReLUOptions>},
+      {"ELU", layer_from_json<ELU, ELUOptions>},
+      {"ThresholdedReLU", layer_from_json<ThresholdedReLU, ThresholdedReLUOptions>},
+      {"Softmax", layer_from_json<Softmax, SoftmaxOptions>},
+  };
+  return rows;
+}
+
+}  // namespace detail
+
+TENURE_DEFINE_LAYER(ReLU, ReLUOptions, ReLULayer)
+TENURE_DEFINE_LAYER(LeakyReLU, LeakyReLUOptions, LeakyReLULayer)
+TENURE_DEFINE_LAYER(PReLU, PReLUOptions, PReLULayer)
+TENURE_DEFINE_LAYER(ELU, ELUOptions, ELULayer)
+TENURE_DEFINE_LAYER(ThresholdedReLU, ThresholdedReLUOptions, ThresholdedReLULayer)
+TENURE_DEFINE_LAYER(Softmax, SoftmaxOptions, SoftmaxLayer)
+
+}  // namespace tenure::nn

@@ -1,0 +1,387 @@
+#include "tenure/nn/attention_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/layers/common.h"
+#include "tenure/create.h"
+#include "tenure/linalg.h"
+#include "tenure/math.h"
+#include "tenure/norm.h"
+#include "tenure/reduce.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+namespace {
+
+// Keras has these as arguments of calls, so that its files lack them: they are written where set.
+template <class V, class O>
+void call_fields(V& visit, O& o) {
+  if (std::is_same_v<V, ConfigReader> || o.use_causal_mask) {
+    visit("use_causal_mask", o.use_causal_mask);
+  }
+  if (std::is_same_v<V, ConfigReader> || o.return_attention_scores) {
+    visit("return_attention_scores", o.return_attention_scores);
+  }
+}
+
+}  // namespace
+
+template <class V>
+void fields(V& visit, MultiHeadAttentionOptions& o) {
+  visit("num_heads", o.num_heads);
+  visit("key_dim", o.key_dim);
+  visit("value_dim", o.value_dim);
+  visit("dropout", o.dropout);
+  visit("use_bias", o.use_bias);
+  visit("output_shape", o.output_shape);
+  Axes axes = o.attention_axes.value_or(Axes());
+  Numbers numbers{axes};
+  visit("attention_axes", numbers);
+  o.attention_axes = axes.rank() > 0 ? std::optional(axes) : std::nullopt;
+  visit("kernel_initializer", o.kernel_initializer);
+  visit("bias_initializer", o.bias_initializer);
+  visit("kernel_regularizer", o.kernel_regularizer);
+  visit("bias_regularizer", o.bias_regularizer);
+  visit("activity_regularizer", o.activity_regularizer);
+  visit("kernel_constraint", o.kernel_constraint);
+  visit("bias_constraint", o.bias_constraint);
+  call_fields(visit, o);
+}
+
+template <class V>
+void fields(V& visit, AttentionOptions& o) {
+  visit("use_scale", o.use_scale);
+  visit("score_mode", o.score_mode);
+  visit("dropout", o.dropout);
+  call_fields(visit, o);
+}
+
+template <class V>
+void fields(V& visit, AdditiveAttentionOptions& o) {
+  visit("use_scale", o.use_scale);
+  visit("dropout", o.dropout);
+  call_fields(visit, o);
+}
+
+namespace {
+
+template <class T>
+void check_inputs(const std::vector<T>& inputs, std::size_t most) {
+  if (inputs.size() < 2 || inputs.size() > most) {
+    raise<ShapeError>("takes query, value and key{}: 2 to {} inputs, was given {}",
+                      most > 3 ? ", attention_mask" : "", most, inputs.size());
+  }
+}
+
+// True where the key is not later than the query: [queries, keys].
+Tensor causal_mask(std::int64_t queries, std::int64_t keys) {
+  return reshape(arange(queries), {queries, 1}) >= arange(keys);
+}
+
+Tensor both(Tensor a, Tensor b) {
+  if (!a.defined()) return b;
+  return b.defined() ? logical_and(std::move(a), std::move(b)) : a;
+}
+
+// What the mask leaves out falls so far that softmax makes 0 of it.
+Tensor masked(Tensor scores, const Tensor& mask) {
+  if (!mask.defined()) return scores;
+  const double far = scores.dtype() == DType::float16 ? 6e4 : 1e9;
+  const DType dtype = scores.dtype();
+  return std::move(scores) + (cast(mask, dtype) - 1) * far;
+}
+
+Tensor query_mask(const std::vector<Tensor>& masks) {
+  return masks.empty() ? Tensor() : masks.front();
+}
+
+// Axes have letters: those of the query from a on, those that the keys attend with from n on;
+// h are the heads, i and j the features of keys and values, u and on what is given at last.
+class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionOptions> {
+ public:
+  explicit MultiHeadAttentionLayer(MultiHeadAttentionOptions options)
+      : ConfiguredLayer(std::move(options)) {
+    const MultiHeadAttentionOptions& o = options_;
+    if (o.num_heads < 1 || o.key_dim < 1 || o.value_dim.value_or(1) < 1) {
+      raise<ValueError>(
+          "MultiHeadAttention: num_heads, key_dim and value_dim must be positive: {}, {}, {}",
+          o.num_heads, o.key_dim, o.value_dim.value_or(o.key_dim));
+    }
+    check_rate("MultiHeadAttention", o.dropout);
+  }
+  const char* class_name() const override { return "MultiHeadAttention"; }
+
+  void build_all(const std::vector<Shape>& inputs) override {
+    check_inputs(inputs, 4);
+    const Shape &query = inputs[0], &value = inputs[1];
+    const Shape& key = inputs.size() > 2 ? inputs[2] : value;
+    check_rank_from(query, 3);
+    check_rank(value, query.rank());
+    check_rank(key, query.rank());
+    axes_of(query);
+    const std::int64_t heads = options_.num_heads;
+    query_ = add_projection("query", {query[-1], heads, options_.key_dim}, 1);
+    key_ = add_projection("key", {key[-1], heads, options_.key_dim}, 1);
+    value_ = add_projection("value", {value[-1], heads, value_dim()}, 1);
+    const Shape last = options_.output_shape.value_or(Shape{query[-1]});
+    if (last.rank() > 5) raise<ShapeError>("output_shape has too many axes: {}", last);
+    Shape kernel{heads, value_dim()};
+    for (const std::int64_t size : last) kernel.push_back(size);
+    output_ = add_projection("attention_output", kernel, 2);
+  }
+
+  std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override {
+    check_inputs(inputs, 4);
+    const Tensor &query = inputs[0], &value = inputs[1];
+    const Tensor& key = inputs.size() > 2 ? inputs[2] : value;
+    const int rank = query.rank();
+    check_rank_from(query.shape(), 3);
+    check_rank(value.shape(), rank);
+    check_rank(key.shape(), rank);
+    const Axes axes = axes_of(query.shape());
+
+    std::string q, k, batch, rows, columns;
+    for (int axis = 0; axis < rank - 1; ++axis) {
+      const char letter = static_cast<char>('a' + axis);
+      const bool attends = std::ranges::find(axes, axis) != axes.end();
+      const char other = static_cast<char>(attends ? 'n' + axis : letter);
+      q += letter;
+      k += other;
+      (attends ? rows : batch) += letter;
+      if (attends) columns += other;
+    }
+    const std::string scored = batch + "h" + rows + columns;
+
+    const double scale = 1 / std::sqrt(static_cast<double>(options_.key_dim));
+    const Tensor queries = project(query_, q + "z,zhi->" + q + "hi", query) * scale;
+    const Tensor keys = project(key_, k + "z,zhi->" + k + "hi", key);
+    const Tensor values = project(value_, k + "z,zhj->" + k + "hj", value);
+    Tensor scores = einsum(q + "hi," + k + "hi->" + scored, queries, keys);
+    Tensor mask = mask_of(inputs, call, axes);
+    if (mask.defined()) {
+      while (mask.rank() < scores.rank()) {
+        mask = expand_dims(std::move(mask), mask.rank() - 2 * axes.rank());
+      }
+      scores = masked(std::move(scores), mask);
+    }
+    scores = normalized(std::move(scores), axes.rank());
+    Tensor kept = scores;
+    if (call.training && options_.dropout > 0) kept = dropout(scores, options_.dropout);
+    const Tensor joined = einsum(scored + "," + k + "hj->" + q + "hj", kept, values);
+
+    const std::string last =
+        std::string("uvwxy").substr(0, static_cast<std::size_t>(output_.kernel.shape().rank() - 2));
+    Tensor y = project(output_, q + "hj,hj" + last + "->" + q + last, joined);
+    add_activity_loss(call, options_.activity_regularizer, y);
+    if (options_.return_attention_scores) return {y, scores};
+    return {y};
+  }
+
+  Tensor compute_mask(const std::vector<Tensor>&, const std::vector<Tensor>& masks) override {
+    return query_mask(masks);
+  }
+
+ private:
+  struct Projection {
+    Variable kernel, bias;
+  };
+
+  // The first `summed` axes of the kernel are those that the bias lacks.
+  Projection add_projection(const std::string& name, const Shape& kernel, int summed) {
+    Projection made;
+    made.kernel = add_weight(name + "/kernel", kernel,
+                             {.initializer = options_.kernel_initializer,
+                              .regularizer = options_.kernel_regularizer,
+                              .constraint = options_.kernel_constraint,
+                              .dtype = options_.dtype});
+    if (!options_.use_bias) return made;
+    made.bias =
+        add_weight(name + "/bias", Shape(kernel.dims().subspan(static_cast<std::size_t>(summed))),
+                   {.initializer = options_.bias_initializer,
+                    .regularizer = options_.bias_regularizer,
+                    .constraint = options_.bias_constraint,
+                    .dtype = options_.dtype});
+    return made;
+  }
+
+  static Tensor project(const Projection& by, const std::string& equation, const Tensor& x) {
+    Tensor y = einsum(equation, x, by.kernel);
+    return by.bias.defined() ? std::move(y) + by.bias : y;
+  }
+
+  std::int64_t value_dim() const { return options_.value_dim.value_or(options_.key_dim); }
+
+  Axes axes_of(const Shape& query) const {
+    if (query.rank() > 8) raise<ShapeError>("takes inputs of rank 8 at most, was given {}", query);
+    Axes axes;
+    if (!options_.attention_axes) {
+      for (int axis = 1; axis < query.rank() - 1; ++axis) axes.push_back(axis);
+      return axes;
+    }
+    for (const std::int64_t axis : *options_.attention_axes) {
+      const int found = axis_of(query, axis);
+      if (found == query.rank() - 1 || std::ranges::find(axes, found) != axes.end()) {
+        raise<ShapeError>("cannot attend along the axes {} of {}", *options_.attention_axes, query);
+      }
+      axes.push_back(found);
+    }
+    return axes;
+  }
+
+  static Tensor normalized(Tensor scores, int count) {
+    if (count == 1) return softmax(std::move(scores));
+    Axes last;
+    for (int axis = -count; axis < 0; ++axis) last.push_back(axis);
+    return exp(scores - logsumexp(scores, last, {.keep_dims = true}));
+  }
+
+  // Of pairs of a query and a key; an empty handle for none.
+  Tensor mask_of(const std::vector<Tensor>& inputs, const Call& call, const Axes& axes) const {
+    Tensor mask;
+    if (const Tensor of_query = call.mask(0); of_query.defined()) {
+      mask = expand_dims(of_query, -1);
+    }
+    for (const std::size_t input : {1, 2}) {
+      if (const Tensor of_key = call.mask(input); of_key.defined()) {
+        mask = both(std::move(mask), expand_dims(of_key, -2));
+      }
+    }
+    if (options_.use_causal_mask) {
+      if (axes.rank() != 1) {
+        raise<ShapeError>("use_causal_mask needs one axis to attend along, there are {}",
+                          axes.rank());
+      }
+      const int axis = static_cast<int>(axes[0]);
+      const Tensor causal = causal_mask(inputs[0].dim(axis), inputs[1].dim(axis));
+      mask = both(std::move(mask), expand_dims(causal, 0));
+    }
+    if (inputs.size() > 3) {
+      const Tensor& given = inputs[3];
+      mask = both(std::move(mask),
+                  given.dtype() == DType::boolean ? given : cast(given, DType::boolean));
+    }
+    return mask;
+  }
+
+  Projection query_, key_, value_, output_;
+};
+
+// What Attention and AdditiveAttention share: all but the scores.
+template <class O>
+class ScoredAttention : public ConfiguredLayer<O> {
+ public:
+  ScoredAttention(const char* name, O options) : ConfiguredLayer<O>(std::move(options)) {
+    check_rate(name, this->options_.dropout);
+  }
+
+  void build_all(const std::vector<Shape>& inputs) override {
+    check_inputs(inputs, 3);
+    for (const Shape& input : inputs) check_rank(input, 3);
+    add_scale(inputs[0]);
+  }
+
+  std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override {
+    check_inputs(inputs, 3);
+    for (const Tensor& input : inputs) check_rank(input.shape(), 3);
+    const Tensor &query = inputs[0], &value = inputs[1];
+    Tensor scores = this->scores(query, inputs.size() > 2 ? inputs[2] : value);
+    Tensor mask;
+    if (const Tensor of_value = call.mask(1); of_value.defined()) mask = expand_dims(of_value, -2);
+    if (this->options_.use_causal_mask) {
+      mask = both(std::move(mask), expand_dims(causal_mask(query.dim(1), value.dim(1)), 0));
+    }
+    Tensor weights = softmax(masked(std::move(scores), mask));
+    if (call.training && this->options_.dropout > 0) {
+      weights = dropout(std::move(weights), this->options_.dropout);
+    }
+    Tensor y = matmul(weights, value);
+    if (const Tensor of_query = call.mask(0); of_query.defined()) {
+      y = std::move(y) * cast(expand_dims(of_query, -1), query.dtype());
+    }
+    if (this->options_.return_attention_scores) return {y, weights};
+    return {y};
+  }
+
+  Tensor compute_mask(const std::vector<Tensor>&, const std::vector<Tensor>& masks) override {
+    return query_mask(masks);
+  }
+
+ protected:
+  virtual void add_scale(const Shape& query) = 0;
+  virtual Tensor scores(const Tensor& query, const Tensor& key) const = 0;
+
+  // query + key for each pair: [batch, queries, keys, features].
+  static Tensor pairs(const Tensor& query, const Tensor& key) {
+    return expand_dims(query, 2) + expand_dims(key, 1);
+  }
+};
+
+class AttentionLayer final : public ScoredAttention<AttentionOptions> {
+ public:
+  explicit AttentionLayer(AttentionOptions options)
+      : ScoredAttention("Attention", std::move(options)) {
+    if (options_.score_mode != "dot" && options_.score_mode != "concat") {
+      raise<ValueError>("Attention: no such score_mode: \"{}\" (dot, concat)", options_.score_mode);
+    }
+  }
+  const char* class_name() const override { return "Attention"; }
+
+ private:
+  void add_scale(const Shape&) override {
+    const WeightOptions one{.initializer = "ones", .dtype = options_.dtype};
+    if (options_.use_scale) scale_ = add_weight("scale", {}, one);
+    if (options_.score_mode == "concat") concat_ = add_weight("concat_score_weight", {}, one);
+  }
+  Tensor scores(const Tensor& query, const Tensor& key) const override {
+    if (options_.score_mode == "dot") {
+      Tensor products = matmul(query, key, {.transpose_a = false, .transpose_b = true});
+      return options_.use_scale ? std::move(products) * scale_ : products;
+    }
+    Tensor joined = pairs(query, key);
+    if (options_.use_scale) joined = std::move(joined) * scale_;
+    return concat_ * sum(tanh(std::move(joined)), {-1});
+  }
+  Variable scale_, concat_;
+};
+
+class AdditiveAttentionLayer final : public ScoredAttention<AdditiveAttentionOptions> {
+ public:
+  explicit AdditiveAttentionLayer(AdditiveAttentionOptions options)
+      : ScoredAttention("AdditiveAttention", std::move(options)) {}
+  const char* class_name() const override { return "AdditiveAttention"; }
+
+ private:
+  void add_scale(const Shape& query) override {
+    if (!options_.use_scale) return;
+    scale_ = add_weight("scale", {query[-1]},
+                        {.initializer = "glorot_uniform", .dtype = options_.dtype});
+  }
+  Tensor scores(const Tensor& query, const Tensor& key) const override {
+    Tensor joined = tanh(pairs(query, key));
+    if (options_.use_scale) joined = std::move(joined) * scale_;
+    return sum(std::move(joined), {-1});
+  }
+  Variable scale_;
+};
+
+}  // namespace
+
+std::span<const LayerRow> attention_layers() {
+  static constexpr LayerRow rows[] = {
+      {"MultiHeadAttention", layer_from_json<MultiHeadAttention, MultiHeadAttentionOptions>},
+      {"Attention", layer_from_json<Attention, AttentionOptions>},
+      {"AdditiveAttention", layer_from_json<AdditiveAttention, AdditiveAttentionOptions>},
+  };
+  return rows;
+}
+
+}  // namespace detail
+
+TENURE_DEFINE_LAYER(MultiHeadAttention, MultiHeadAttentionOptions, MultiHeadAttentionLayer)
+TENURE_DEFINE_LAYER(Attention, AttentionOptions, AttentionLayer)
+TENURE_DEFINE_LAYER(AdditiveAttention, AdditiveAttentionOptions, AdditiveAttentionLayer)
+
+}  // namespace tenure::nn

@@ -1,0 +1,64 @@
+// What several families of layers share. A layer that has nothing to do gives a clone of its input:
+// disposing the one must not end the other.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/layers/rows.h"
+#include "tenure/conv.h"
+#include "tenure/views.h"
+
+// A handle's constructor.
+#define TENURE_DEFINE_LAYER(Name, Options, Base)         \
+  Name::Name(Options options, std::source_location site) \
+      : Layer(detail::make_base<detail::Base>(site, std::move(options))) {}
+
+namespace tenure::nn::detail {
+
+// A list in which -1 is a number as any other: axes, or a shape to be. In files none is null, and
+// one stands by itself unless it is always a list.
+struct Numbers {
+  Shape& list;
+  bool is_list = false;
+};
+Json to_json(const Numbers& value);
+void from_json(const Json& json, const std::string& what, Numbers& value);
+
+// Pairs of before and after, one for each of `axes` axes; in files of one axis, a list of two.
+struct Margins {
+  Paddings& pairs;
+  int axes;
+};
+Json to_json(const Margins& value);
+void from_json(const Json& json, const std::string& what, Margins& value);
+
+// One number for each of `axes` axes, from one for all or one for each.
+Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
+               std::int64_t least = 1);
+Paddings margins_per_axis(const char* layer, const char* what, const Paddings& given, int axes);
+bool is_channels_first(const char* layer, const std::string& data_format);
+// "valid" or "same"; "causal" is the caller's.
+Padding padding_named(const char* layer, const std::string& padding);
+void check_rate(const char* layer, double rate);
+
+void check_rank(const Shape& input, int rank);
+void check_rank_from(const Shape& input, int least);
+// From 0; an axis that the input lacks is a ShapeError.
+int axis_of(const Shape& input, std::int64_t axis);
+
+// What a regularizer makes of an output, per example.
+void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y);
+
+// Whether nobody watches: then one operation may do the work of several.
+inline bool is_unwatched() {
+  const tenure::detail::Context& context = tenure::detail::context();
+  return context.tapes == nullptr && context.trace == nullptr;
+}
+// The activation as a part of a fused operation, where it can be.
+std::optional<tenure::Activation> fused_activation(const ActivationFn& activation);
+
+}  // namespace tenure::nn::detail

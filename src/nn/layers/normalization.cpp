@@ -1,0 +1,225 @@
+#include "tenure/nn/normalization_layers.h"
+
+#include <algorithm>
+
+#include "nn/layers/common.h"
+#include "tenure/gradient.h"
+#include "tenure/math.h"
+#include "tenure/norm.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+namespace {
+
+// Files of Keras have a list of one axis.
+template <class V>
+void axis_field(V& visit, int& axis) {
+  Shape list{axis};
+  Numbers numbers{list};
+  visit("axis", numbers);
+  if (list.rank() != 1) raise<ValueError>("axis should be one number: {}", list);
+  axis = static_cast<int>(list[0]);
+}
+
+template <class V, class O>
+void gain_fields(V& visit, O& o) {
+  visit("epsilon", o.epsilon);
+  visit("center", o.center);
+  visit("scale", o.scale);
+  visit("beta_initializer", o.beta_initializer);
+  visit("gamma_initializer", o.gamma_initializer);
+  visit("beta_regularizer", o.beta_regularizer);
+  visit("gamma_regularizer", o.gamma_regularizer);
+  visit("beta_constraint", o.beta_constraint);
+  visit("gamma_constraint", o.gamma_constraint);
+}
+
+}  // namespace
+
+template <class V>
+void fields(V& visit, BatchNormalizationOptions& o) {
+  axis_field(visit, o.axis);
+  visit("momentum", o.momentum);
+  gain_fields(visit, o);
+  visit("moving_mean_initializer", o.moving_mean_initializer);
+  visit("moving_variance_initializer", o.moving_variance_initializer);
+}
+
+template <class V>
+void fields(V& visit, LayerNormalizationOptions& o) {
+  Numbers axes{o.axis, true};
+  visit("axis", axes);
+  gain_fields(visit, o);
+}
+
+template <class V>
+void fields(V& visit, GroupNormalizationOptions& o) {
+  visit("groups", o.groups);
+  axis_field(visit, o.axis);
+  gain_fields(visit, o);
+}
+
+namespace {
+
+// Gamma and beta, which all of them have.
+template <class O>
+class NormalizationLayer : public ConfiguredLayer<O> {
+ public:
+  NormalizationLayer(const char* name, O options) : ConfiguredLayer<O>(std::move(options)) {
+    if (!(this->options_.epsilon > 0)) {
+      raise<ValueError>("{}: epsilon must be positive: {}", name, this->options_.epsilon);
+    }
+  }
+  bool passes_mask() const override { return true; }
+
+ protected:
+  void add_gain(const Shape& shape) {
+    const O& o = this->options_;
+    if (o.scale) {
+      gamma_ = this->add_weight("gamma", shape,
+                                {.initializer = o.gamma_initializer,
+                                 .regularizer = o.gamma_regularizer,
+                                 .constraint = o.gamma_constraint,
+                                 .dtype = o.dtype});
+    }
+    if (o.center) {
+      beta_ = this->add_weight("beta", shape,
+                               {.initializer = o.beta_initializer,
+                                .regularizer = o.beta_regularizer,
+                                .constraint = o.beta_constraint,
+                                .dtype = o.dtype});
+    }
+  }
+  std::optional<Arg> gamma() const { return optional_of(gamma_); }
+  std::optional<Arg> beta() const { return optional_of(beta_); }
+
+ private:
+  static std::optional<Arg> optional_of(const Variable& variable) {
+    return variable.defined() ? std::optional<Arg>(variable) : std::nullopt;
+  }
+  Variable gamma_, beta_;
+};
+
+class BatchNormalizationLayer final : public NormalizationLayer<BatchNormalizationOptions> {
+ public:
+  explicit BatchNormalizationLayer(BatchNormalizationOptions options)
+      : NormalizationLayer("BatchNormalization", std::move(options)) {
+    if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
+      raise<ValueError>("BatchNormalization: momentum must be from 0 to 1: {}", options_.momentum);
+    }
+  }
+  const char* class_name() const override { return "BatchNormalization"; }
+
+  void build(const Shape& input) override {
+    const Shape features{input[axis_of(input, options_.axis)]};
+    add_gain(features);
+    mean_ = add_weight("moving_mean", features,
+                       {.initializer = options_.moving_mean_initializer,
+                        .trainable = false,
+                        .dtype = options_.dtype});
+    variance_ = add_weight("moving_variance", features,
+                           {.initializer = options_.moving_variance_initializer,
+                            .trainable = false,
+                            .dtype = options_.dtype});
+  }
+
+  Tensor call(const Tensor& x, const Call& call) override {
+    const BatchNormOptions how{.scale = gamma(),
+                               .offset = beta(),
+                               .axis = axis_of(x.shape(), options_.axis),
+                               .epsilon = options_.epsilon};
+    if (!call.training || !trainable()) return batch_norm(x, mean_, variance_, how);
+    auto [output, mean, variance] = batch_norm_training(x, how);
+    move(mean_, stop_gradient(std::move(mean)));
+    move(variance_, stop_gradient(std::move(variance)));
+    return output;
+  }
+
+ private:
+  void move(Variable& average, Tensor towards) const {
+    const double momentum = options_.momentum;
+    average.assign(average * momentum + cast(std::move(towards), average.dtype()) * (1 - momentum));
+  }
+  Variable mean_, variance_;
+};
+
+class LayerNormalizationLayer final : public NormalizationLayer<LayerNormalizationOptions> {
+ public:
+  explicit LayerNormalizationLayer(LayerNormalizationOptions options)
+      : NormalizationLayer("LayerNormalization", std::move(options)) {
+    if (options_.axis.rank() == 0) raise<ValueError>("LayerNormalization: no axis was given");
+  }
+  const char* class_name() const override { return "LayerNormalization"; }
+
+  void build(const Shape& input) override {
+    Shape sizes;
+    for (const std::int64_t axis : axes_of(input)) sizes.push_back(input[static_cast<int>(axis)]);
+    add_gain(sizes);
+  }
+
+  Tensor call(const Tensor& x, const Call&) override {
+    return layer_norm(x, {.scale = gamma(),
+                          .offset = beta(),
+                          .axes = axes_of(x.shape()),
+                          .epsilon = options_.epsilon});
+  }
+
+ private:
+  Axes axes_of(const Shape& input) const {
+    Axes axes;
+    for (const std::int64_t axis : options_.axis) axes.push_back(axis_of(input, axis));
+    std::ranges::sort(axes);
+    if (std::ranges::adjacent_find(axes) != axes.end()) {
+      raise<ShapeError>("works along an axis twice: {}, of inputs {}", options_.axis, input);
+    }
+    return axes;
+  }
+};
+
+class GroupNormalizationLayer final : public NormalizationLayer<GroupNormalizationOptions> {
+ public:
+  explicit GroupNormalizationLayer(GroupNormalizationOptions options)
+      : NormalizationLayer("GroupNormalization", std::move(options)) {
+    if (options_.groups < 1 && options_.groups != -1) {
+      raise<ValueError>("GroupNormalization: groups must be positive, or -1: {}", options_.groups);
+    }
+  }
+  const char* class_name() const override { return "GroupNormalization"; }
+
+  void build(const Shape& input) override {
+    const std::int64_t channels = input[axis_of(input, options_.axis)];
+    if (options_.groups > 0 && channels != kAny && channels % options_.groups != 0) {
+      raise<ShapeError>("cannot split the {} channels of {} into {} groups", channels, input,
+                        options_.groups);
+    }
+    add_gain({channels});
+  }
+
+  Tensor call(const Tensor& x, const Call&) override {
+    const int axis = axis_of(x.shape(), options_.axis);
+    const std::int64_t groups = options_.groups == -1 ? x.dim(axis) : options_.groups;
+    return group_norm(
+        x, groups, {.scale = gamma(), .offset = beta(), .axis = axis, .epsilon = options_.epsilon});
+  }
+};
+
+}  // namespace
+
+std::span<const LayerRow> normalization_layers() {
+  static constexpr LayerRow rows[] = {
+      {"BatchNormalization", layer_from_json<BatchNormalization, BatchNormalizationOptions>},
+      {"LayerNormalization", layer_from_json<LayerNormalization, LayerNormalizationOptions>},
+      {"GroupNormalization", layer_from_json<GroupNormalization, GroupNormalizationOptions>},
+  };
+  return rows;
+}
+
+}  // namespace detail
+
+TENURE_DEFINE_LAYER(BatchNormalization, BatchNormalizationOptions, BatchNormalizationLayer)
+TENURE_DEFINE_LAYER(LayerNormalization, LayerNormalizationOptions, LayerNormalizationLayer)
+TENURE_DEFINE_LAYER(GroupNormalization, GroupNormalizationOptions, GroupNormalizationLayer)
+
+}  // namespace tenure::nn

@@ -1,0 +1,141 @@
+#include "tenure/nn/pooling_layers.h"
+
+#include <array>
+
+#include "nn/layers/common.h"
+#include "tenure/math.h"
+#include "tenure/pool.h"
+#include "tenure/reduce.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+template <class V>
+void fields(V& visit, PoolingOptions& o) {
+  visit("pool_size", o.pool_size);
+  visit("strides", o.strides);
+  visit("padding", o.padding);
+  visit("data_format", o.data_format);
+}
+
+template <class V>
+void fields(V& visit, GlobalPoolingOptions& o) {
+  visit("data_format", o.data_format);
+  visit("keepdims", o.keepdims);
+}
+
+namespace {
+
+template <int Count, PoolType Type>
+class PoolingLayer final : public ConfiguredLayer<PoolingOptions> {
+ public:
+  explicit PoolingLayer(PoolingOptions options)
+      : ConfiguredLayer(checked(std::move(options))),
+        how_{.strides = *options_.strides,
+             .padding = padding_named(kName, options_.padding),
+             .dilations = {},
+             .rounding = Rounding::down,
+             .channels_first = is_channels_first(kName, options_.data_format)} {}
+  const char* class_name() const override { return kName; }
+  void build(const Shape& input) override { check_rank(input, Count + 2); }
+  Tensor call(const Tensor& x, const Call&) override {
+    check_rank(x.shape(), Count + 2);
+    return Type == PoolType::max ? max_pool(x, options_.pool_size, how_)
+                                 : avg_pool(x, options_.pool_size, how_);
+  }
+
+ private:
+  static constexpr const char* kName =
+      Type == PoolType::max
+          ? std::array{"MaxPooling1D", "MaxPooling2D", "MaxPooling3D"}[Count - 1]
+          : std::array{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"}[Count - 1];
+  static PoolingOptions checked(PoolingOptions o) {
+    o.pool_size = per_axis(kName, "pool_size", o.pool_size, Count);
+    const bool given = o.strides && o.strides->rank() > 0;
+    o.strides = given ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
+    return o;
+  }
+  const PoolOptions how_;
+};
+
+template <int Count, PoolType Type>
+class GlobalPoolingLayer final : public ConfiguredLayer<GlobalPoolingOptions> {
+ public:
+  explicit GlobalPoolingLayer(GlobalPoolingOptions options)
+      : ConfiguredLayer(std::move(options)),
+        channels_first_(is_channels_first(kName, options_.data_format)) {}
+  const char* class_name() const override { return kName; }
+  void build(const Shape& input) override { check_rank(input, Count + 2); }
+  Tensor call(const Tensor& x, const Call& call) override {
+    check_rank(x.shape(), Count + 2);
+    const GlobalPoolOptions how{.keep_dims = options_.keepdims, .channels_first = channels_first_};
+    if constexpr (Type == PoolType::max) return global_max_pool(x, how);
+    const Tensor mask = call.mask();
+    if (!kTakesMask || !mask.defined()) return global_avg_pool(x, how);
+    const int steps = channels_first_ ? 2 : 1;
+    const Tensor weights = expand_dims(cast(mask, x.dtype()), channels_first_ ? 1 : 2);
+    const ReduceOptions keep{.keep_dims = options_.keepdims};
+    return sum(x * weights, {steps}, keep) / sum(weights, {steps}, keep);
+  }
+  Tensor compute_mask(const std::vector<Tensor>& inputs,
+                      const std::vector<Tensor>& masks) override {
+    return kTakesMask ? Tensor() : LayerBase::compute_mask(inputs, masks);
+  }
+
+ private:
+  static constexpr bool kTakesMask = Count == 1 && Type == PoolType::avg;
+  static constexpr const char* kName =
+      Type == PoolType::max
+          ? std::array{"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D"}[Count - 1]
+          : std::array{"GlobalAveragePooling1D", "GlobalAveragePooling2D",
+                       "GlobalAveragePooling3D"}[Count - 1];
+  const bool channels_first_;
+};
+
+}  // namespace
+
+std::span<const LayerRow> pooling_layers() {
+  static constexpr LayerRow rows[] = {
+      {"MaxPooling1D", layer_from_json<MaxPooling1D, PoolingOptions>},
+      {"MaxPooling2D", layer_from_json<MaxPooling2D, PoolingOptions>},
+      {"MaxPooling3D", layer_from_json<MaxPooling3D, PoolingOptions>},
+      {"AveragePooling1D", layer_from_json<AveragePooling1D, PoolingOptions>},
+      {"AveragePooling2D", layer_from_json<AveragePooling2D, PoolingOptions>},
+      {"AveragePooling3D", layer_from_json<AveragePooling3D, PoolingOptions>},
+      {"GlobalMaxPooling1D", layer_from_json<GlobalMaxPooling1D, GlobalPoolingOptions>},
+      {"GlobalMaxPooling2D", layer_from_json<GlobalMaxPooling2D, GlobalPoolingOptions>},
+      {"GlobalMaxPooling3D", layer_from_json<GlobalMaxPooling3D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling1D", layer_from_json<GlobalAveragePooling1D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling2D", layer_from_json<GlobalAveragePooling2D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling3D", layer_from_json<GlobalAveragePooling3D, GlobalPoolingOptions>},
+  };
+  return rows;
+}
+
+// Under names without a comma, for the macro.
+template <int Count>
+using MaxPool = PoolingLayer<Count, PoolType::max>;
+template <int Count>
+using AveragePool = PoolingLayer<Count, PoolType::avg>;
+template <int Count>
+using GlobalMaxPool = GlobalPoolingLayer<Count, PoolType::max>;
+template <int Count>
+using GlobalAveragePool = GlobalPoolingLayer<Count, PoolType::avg>;
+
+}  // namespace detail
+
+TENURE_DEFINE_LAYER(MaxPooling1D, PoolingOptions, MaxPool<1>)
+TENURE_DEFINE_LAYER(MaxPooling2D, PoolingOptions, MaxPool<2>)
+TENURE_DEFINE_LAYER(MaxPooling3D, PoolingOptions, MaxPool<3>)
+TENURE_DEFINE_LAYER(AveragePooling1D, PoolingOptions, AveragePool<1>)
+TENURE_DEFINE_LAYER(AveragePooling2D, PoolingOptions, AveragePool<2>)
+TENURE_DEFINE_LAYER(AveragePooling3D, PoolingOptions, AveragePool<3>)
+TENURE_DEFINE_LAYER(GlobalMaxPooling1D, GlobalPoolingOptions, GlobalMaxPool<1>)
+TENURE_DEFINE_LAYER(GlobalMaxPooling2D, GlobalPoolingOptions, GlobalMaxPool<2>)
+TENURE_DEFINE_LAYER(GlobalMaxPooling3D, GlobalPoolingOptions, GlobalMaxPool<3>)
+TENURE_DEFINE_LAYER(GlobalAveragePooling1D, GlobalPoolingOptions, GlobalAveragePool<1>)
+TENURE_DEFINE_LAYER(GlobalAveragePooling2D, GlobalPoolingOptions, GlobalAveragePool<2>)
+TENURE_DEFINE_LAYER(GlobalAveragePooling3D, GlobalPoolingOptions, GlobalAveragePool<3>)
+
+}  // namespace tenure::nn
