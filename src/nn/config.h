@@ -118,15 +118,15 @@ LayerOptions common_options(const O& o) {
 }
 
 // A built-in layer: its options, written and read through fields(visit, options).
-template <class O>
-class ConfiguredLayer : public LayerBase {
+template <class O, class Base = LayerBase>
+class ConfiguredLayer : public Base {
  public:
   explicit ConfiguredLayer(O options)
-      : LayerBase(common_options(options)), options_(std::move(options)) {}
+      : Base(common_options(options)), options_(std::move(options)) {}
   std::string config() const override {
     O options = options_;
-    options.name = name();
-    options.trainable = trainable();
+    options.name = this->name();
+    options.trainable = this->trainable();
     ConfigWriter writer;
     common_fields(writer, options);
     fields(writer, options);

@@ -48,7 +48,8 @@ Layer layer_from_json(const std::string& class_name, const Json& config) {
   for (const auto family :
        {container_layers, activation_layers, attention_layers, convolution_layers, core_layers,
         depthwise_convolution_layers, image_layers, merge_layers, normalization_layers,
-        pooling_layers, regularization_layers, reshaping_layers}) {
+        pooling_layers, recurrent_layers, regularization_layers, reshaping_layers,
+        wrapper_layers}) {
     for (const LayerRow& row : family()) {
       if (class_name == row.class_name) return row.make(config);
     }

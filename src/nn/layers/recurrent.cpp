@@ -1,0 +1,330 @@
+#include "nn/layers/recurrent.h"
+
+#include <fmt/format.h>
+
+#include "core/raise.h"
+#include "nn/layers/rows.h"
+#include "tenure/control.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+#include "tenure/views.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+// ---- What all of them do
+
+void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* own) {
+  cell_ = cell.as<CellBase>();
+  if (cell_ == nullptr) {
+    raise<ValueError>("{}: takes a cell, was given the layer {}", class_name(),
+                      layer_text(LayerAccess::base(cell)));
+  }
+  cell_layer_ = track(cell);
+  fused_ = dynamic_cast<FusedCell*>(cell_);
+  sequence_ = std::move(sequence);
+  own_ = own;
+}
+
+void SequenceBase::build_all(const std::vector<Shape>& inputs) {
+  const Shape& x = inputs.at(0);
+  const int rank = input_rank();
+  if (rank != 0 ? x.rank() != rank : x.rank() < 3) {
+    raise<ShapeError>("takes inputs of rank {}, was given {}",
+                      rank != 0 ? fmt::format("{}", rank) : "3 or more", x);
+  }
+  if (sequence_.stateful && x[sequence_.batch_axis()] == kAny) {
+    raise<ValueError>(
+        "{}: a stateful layer needs the batch size, and its input is {}: give the first layer a "
+        "batch_input_shape, or Input a batch_size",
+        layer_text(*this), x);
+  }
+  LayerState& cell = LayerAccess::state(*cell_);
+  if (own_ != nullptr) {
+    cell.options.name = fmt::format("{}/{}", name(), own_);
+    complete(*cell_);
+  }
+  const Shape step = without_time(x, sequence_.time_axis());
+  std::vector<Spec> specs{{step, layer_options().dtype}};
+  const auto constants = static_cast<std::size_t>(sequence_.num_constants);
+  for (std::size_t i = inputs.size() - std::min(constants, inputs.size() - 1); i < inputs.size();
+       ++i) {
+    specs.push_back({inputs[i], layer_options().dtype});
+  }
+  ensure_built(*cell_, specs, cell.label->site);
+  if (!sequence_.stateful) return;
+  slots_.clear();
+  for (const Shape& shape : cell_->state_shapes(step)) {
+    for (const std::int64_t size : shape) {
+      if (size == kAny) {
+        raise<ValueError>("{}: a stateful layer needs the sizes of its input, which is {}",
+                          layer_text(*this), x);
+      }
+    }
+    slots_.push_back(
+        add_state(fmt::format("state_{}", slots_.size()), shape, layer_options().dtype));
+  }
+}
+
+Sequence SequenceBase::taken(const std::vector<Tensor>& inputs, const Call& call) const {
+  const std::size_t states = state_count();
+  const auto constants = static_cast<std::size_t>(sequence_.num_constants);
+  if (inputs.size() != 1 + constants && inputs.size() != 1 + states + constants) {
+    raise<ValueError>("{}: takes one sequence, or one and {} initial states{}, was given {} inputs",
+                      layer_text(*this), states,
+                      constants != 0 ? fmt::format(", and then {} constants", constants) : "",
+                      inputs.size());
+  }
+  const auto end = inputs.end() - static_cast<std::ptrdiff_t>(constants);
+  Sequence in{inputs[0], {inputs.begin() + 1, end}, call.mask(), {end, inputs.end()}};
+  if (in.x.dtype() != layer_options().dtype) in.x = cast(in.x, layer_options().dtype);
+  if (in.mask.defined()) {
+    if (in.mask.rank() != 2) {
+      raise<ShapeError>("takes a mask of rank 2, was given {}", in.mask.shape());
+    }
+    if (in.mask.dtype() != DType::boolean) in.mask = cast(in.mask, DType::boolean);
+  }
+  return in;
+}
+
+void SequenceBase::check_batch(const Tensor& x) const {
+  const std::int64_t batch = x.dim(sequence_.batch_axis()), own = slots_[0].shape()[0];
+  if (batch == own) return;
+  raise<ShapeError>(
+      "is stateful and was built for batches of {}, was given one of {}: give it {} sequences at a "
+      "time, or make it with .stateful = false",
+      own, batch, own);
+}
+
+void SequenceBase::keep(const std::vector<Tensor>& states) {
+  std::vector<Tensor> before;
+  // A trace assigns at its end, all or nothing.
+  if (slots_.size() > 1 && !tenure::detail::is_tracing()) {
+    for (const Variable& slot : slots_) before.push_back(slot.read());
+  }
+  std::size_t next = 0;
+  try {
+    for (; next < slots_.size(); ++next) slots_[next].assign(states[next]);
+  } catch (...) {
+    if (!before.empty()) {
+      while (next-- > 0) slots_[next].assign(before[next]);
+    }
+    throw;
+  }
+}
+
+namespace {
+
+// Zeros where the mask is false at the step that an output is about.
+Tensor zeroed(const Tensor& output, const Tensor& mask, const SequenceOptions& options) {
+  const int time = options.time_axis();
+  Tensor told = mask;
+  if (options.return_sequences) {
+    if (options.go_backwards) told = reverse(told, {time});
+  } else {
+    std::vector<Tensor> steps = unstack(told, time);
+    told = options.go_backwards ? steps.front() : steps.back();
+  }
+  while (told.rank() < output.rank()) told = expand_dims(std::move(told), -1);
+  return where(told, output, zeros_like(output));
+}
+
+}  // namespace
+
+std::vector<Tensor> SequenceBase::call_all(const std::vector<Tensor>& inputs, const Call& call) {
+  Sequence in = taken(inputs, call);
+  if (sequence_.stateful) {
+    check_batch(in.x);
+    if (in.states.empty()) {
+      for (const Variable& slot : slots_) in.states.push_back(slot.read());
+    }
+  }
+  std::optional<SequenceResult> made;
+  if (fused_ != nullptr && sequence_.fused) made = fused_->take_all_steps(in, sequence_, call);
+  if (!made) made = take_steps(*cell_, in, sequence_, call);
+  if (sequence_.zero_output_for_mask && in.mask.defined()) {
+    made->output = zeroed(made->output, in.mask, sequence_);
+  }
+  if (sequence_.activity_regularizer.given()) {
+    call.add_loss(sequence_.activity_regularizer(made->output));
+  }
+  if (sequence_.stateful) keep(made->states);
+  std::vector<Tensor> outputs{std::move(made->output)};
+  if (sequence_.return_state) {
+    outputs.insert(outputs.end(), made->states.begin(), made->states.end());
+  }
+  return outputs;
+}
+
+Tensor SequenceBase::compute_mask(const std::vector<Tensor>&, const std::vector<Tensor>& masks) {
+  return sequence_.return_sequences && !masks.empty() ? masks.front() : Tensor();
+}
+
+void SequenceBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {
+  if (!sequence_.stateful) {
+    raise<ValueError>("reset_states: {} is not stateful: it has no states to set",
+                      layer_text(*this));
+  }
+  if (slots_.empty()) {
+    raise<ValueError>("reset_states: {} has no states yet: build it, or call it once",
+                      layer_text(*this));
+  }
+  LayerBase::reset_states(values, site);
+}
+
+// ---- The layers
+
+namespace {
+
+template <class Self, class O>
+class SequenceLayer : public ConfiguredLayer<O, SequenceBase> {
+ public:
+  using ConfiguredLayer<O, SequenceBase>::ConfiguredLayer;
+  Layer copy(const std::string& name, bool go_backwards, std::source_location site) const override {
+    O options = this->options_;
+    options.name = name;
+    options.go_backwards = go_backwards;
+    return Layer(make_base<Self>(site, std::move(options), site));
+  }
+};
+
+class SimpleRNNLayer final : public SequenceLayer<SimpleRNNLayer, SimpleRNNOptions> {
+ public:
+  SimpleRNNLayer(SimpleRNNOptions options, std::source_location site)
+      : SequenceLayer(std::move(options)) {
+    check_cell("SimpleRNN", options_);
+    use(SimpleRNNCell(cell_settings<SimpleRNNCellOptions>(options_, "simple_rnn_cell"), site),
+        sequence_options(options_), "simple_rnn_cell");
+  }
+  const char* class_name() const override { return "SimpleRNN"; }
+};
+
+class GRULayer final : public SequenceLayer<GRULayer, GRUOptions> {
+ public:
+  GRULayer(GRUOptions options, std::source_location site) : SequenceLayer(std::move(options)) {
+    check_cell("GRU", options_);
+    use(GRUCell(cell_settings<GRUCellOptions>(options_, "gru_cell"), site),
+        sequence_options(options_), "gru_cell");
+  }
+  const char* class_name() const override { return "GRU"; }
+};
+
+class LSTMLayer final : public SequenceLayer<LSTMLayer, LSTMOptions> {
+ public:
+  LSTMLayer(LSTMOptions options, std::source_location site) : SequenceLayer(std::move(options)) {
+    check_cell("LSTM", options_);
+    use(LSTMCell(cell_settings<LSTMCellOptions>(options_, "lstm_cell"), site),
+        sequence_options(options_), "lstm_cell");
+  }
+  const char* class_name() const override { return "LSTM"; }
+};
+
+class ConvLSTM2DLayer final : public SequenceLayer<ConvLSTM2DLayer, ConvLSTM2DOptions> {
+ public:
+  ConvLSTM2DLayer(ConvLSTM2DOptions options, std::source_location site)
+      : SequenceLayer(std::move(options)) {
+    check_cell("ConvLSTM2D", options_);
+    use(ConvLSTM2DCell(cell_settings<ConvLSTM2DCellOptions>(options_, "conv_lstm_cell"), site),
+        sequence_options(options_), "conv_lstm_cell");
+  }
+  const char* class_name() const override { return "ConvLSTM2D"; }
+
+ protected:
+  int input_rank() const override { return 5; }
+};
+
+}  // namespace
+
+template <class V>
+void fields(V& visit, RNNOptions& o) {
+  sequence_fields(visit, o);
+  if (std::is_same_v<V, ConfigReader> || o.num_constants != 0) {
+    visit("num_constants", o.num_constants);
+  }
+}
+
+namespace {
+
+class RNNLayer final : public ConfiguredLayer<RNNOptions, SequenceBase> {
+ public:
+  RNNLayer(const Layer& cell, RNNOptions options) : ConfiguredLayer(std::move(options)) {
+    if (options_.num_constants < 0) {
+      raise<ValueError>("RNN: num_constants is negative: {}", options_.num_constants);
+    }
+    use(cell, sequence_options(options_));
+  }
+  const char* class_name() const override { return "RNN"; }
+
+  std::string config() const override {
+    Json json = Json::parse(ConfiguredLayer::config());
+    json["cell"] = to_json(cell());
+    return json.dump();
+  }
+  Layer copy(const std::string& name, bool go_backwards, std::source_location site) const override {
+    RNNOptions options = options_;
+    options.name = name;
+    options.go_backwards = go_backwards;
+    const Layer same = layer_from_json(cell().class_name(), Json::parse(cell().config()));
+    return Layer(make_base<RNNLayer>(site, same, std::move(options)));
+  }
+
+ protected:
+  int input_rank() const override { return 0; }
+};
+
+Layer rnn_from_json(const Json& json) {
+  RNNOptions options;
+  const std::string owner = json.value("name", std::string("RNN"));
+  ConfigReader reader(json, owner);
+  common_fields(reader, options);
+  fields(reader, options);
+  std::optional<Layer> cell;
+  reader("cell", cell);
+  if (!cell) raise<ValueError>("{}: has no cell", owner);
+  return RNN(*cell, std::move(options));
+}
+
+Layer stacked_from_json(const Json& json) {
+  StackedRNNCellsOptions options;
+  ConfigReader reader(json, json.value("name", std::string("StackedRNNCells")));
+  common_fields(reader, options);
+  std::vector<Layer> cells;
+  reader("cells", cells);
+  return StackedRNNCells(std::move(cells), std::move(options));
+}
+
+}  // namespace
+
+std::span<const LayerRow> recurrent_layers() {
+  static constexpr LayerRow rows[] = {
+      {"SimpleRNNCell", layer_from_json<SimpleRNNCell, SimpleRNNCellOptions>},
+      {"GRUCell", layer_from_json<GRUCell, GRUCellOptions>},
+      {"LSTMCell", layer_from_json<LSTMCell, LSTMCellOptions>},
+      {"ConvLSTM2DCell", layer_from_json<ConvLSTM2DCell, ConvLSTM2DCellOptions>},
+      {"StackedRNNCells", stacked_from_json},
+      {"SimpleRNN", layer_from_json<SimpleRNN, SimpleRNNOptions>},
+      {"GRU", layer_from_json<GRU, GRUOptions>},
+      {"LSTM", layer_from_json<LSTM, LSTMOptions>},
+      {"ConvLSTM2D", layer_from_json<ConvLSTM2D, ConvLSTM2DOptions>},
+      {"RNN", rnn_from_json},
+  };
+  return rows;
+}
+
+}  // namespace detail
+
+SimpleRNN::SimpleRNN(SimpleRNNOptions options, std::source_location site)
+    : Layer(detail::make_base<detail::SimpleRNNLayer>(site, std::move(options), site)) {}
+GRU::GRU(GRUOptions options, std::source_location site)
+    : Layer(detail::make_base<detail::GRULayer>(site, std::move(options), site)) {}
+LSTM::LSTM(LSTMOptions options, std::source_location site)
+    : Layer(detail::make_base<detail::LSTMLayer>(site, std::move(options), site)) {}
+ConvLSTM2D::ConvLSTM2D(ConvLSTM2DOptions options, std::source_location site)
+    : Layer(detail::make_base<detail::ConvLSTM2DLayer>(site, std::move(options), site)) {}
+RNN::RNN(Layer cell, RNNOptions options, std::source_location site)
+    : Layer(detail::make_base<detail::RNNLayer>(site, cell, std::move(options))) {}
+RNN::RNN(std::vector<Layer> cells, RNNOptions options, std::source_location site)
+    : RNN(StackedRNNCells(std::move(cells), {}, site), std::move(options), site) {}
+
+}  // namespace tenure::nn

@@ -1,0 +1,230 @@
+// What recurrent layers share: a cell, its states, and the way along a sequence.
+//
+// A layer goes along a sequence in one of three ways, which give the same numbers: as one operation
+// where the cell has one (FusedCell), step by step, or in a traced function as a scan whose body is
+// a step. A stateful layer's states are slots: they are read before the first step and assigned
+// after the last, when nothing can fail any more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/config.h"
+#include "tenure/nn/recurrent_layers.h"
+
+namespace tenure::nn::detail {
+
+struct SequenceOptions {
+  Regularizer activity_regularizer;
+  bool return_sequences = false;
+  bool return_state = false;
+  bool go_backwards = false;
+  bool stateful = false;
+  bool unroll = false;
+  bool time_major = false;
+  bool zero_output_for_mask = false;
+  bool fused = true;
+  int num_constants = 0;
+
+  int time_axis() const { return time_major ? 0 : 1; }
+  int batch_axis() const { return time_major ? 1 : 0; }
+};
+
+template <class O>
+SequenceOptions sequence_options(const O& o) {
+  SequenceOptions s;
+  s.activity_regularizer = o.activity_regularizer;
+  s.return_sequences = o.return_sequences;
+  s.return_state = o.return_state;
+  s.go_backwards = o.go_backwards;
+  s.stateful = o.stateful;
+  s.unroll = o.unroll;
+  s.time_major = o.time_major;
+  s.zero_output_for_mask = o.zero_output_for_mask;
+  s.fused = o.fused;
+  if constexpr (requires { o.num_constants; }) s.num_constants = o.num_constants;
+  return s;
+}
+
+// What a layer goes along, and what it brings.
+struct Sequence {
+  Tensor x;
+  std::vector<Tensor> states;  // to begin with; empty: zeros
+  Tensor mask;                 // bool, with x's first two axes; or empty
+  std::vector<Tensor> constants;
+};
+
+struct SequenceResult {
+  Tensor output;
+  std::vector<Tensor> states;
+};
+
+// A cell that can take all steps as one operation.
+class FusedCell {
+ public:
+  virtual ~FusedCell() = default;
+  // None where it cannot: other activations, dropout.
+  virtual std::optional<SequenceResult> take_all_steps(const Sequence& in,
+                                                       const SequenceOptions& options,
+                                                       const Call& call) = 0;
+};
+
+SequenceResult take_steps(CellBase& cell, const Sequence& in, const SequenceOptions& options,
+                          const Call& call);
+
+// The shape of one step of such a sequence.
+Shape without_time(const Shape& sequence, int time_axis);
+
+class SequenceBase : public LayerBase {
+ public:
+  using LayerBase::LayerBase;
+
+  void build_all(const std::vector<Shape>& inputs) override;
+  std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override;
+  Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks) override;
+  void reset_states(std::source_location site) override { LayerBase::reset_states(site); }
+  void reset_states(const std::vector<Tensor>& values, std::source_location site) override;
+  std::vector<Variable> states() const override { return slots_; }
+
+  const SequenceOptions& sequence() const { return sequence_; }
+  std::size_t state_count() const { return cell_->state_sizes().size(); }
+  // A new layer like this one, going the way it is told.
+  virtual Layer copy(const std::string& name, bool go_backwards,
+                     std::source_location site) const = 0;
+
+ protected:
+  // To be called by the constructor. `own` names a cell that nobody else knows.
+  void use(const Layer& cell, SequenceOptions sequence, const char* own = nullptr);
+  const Layer& cell() const { return *cell_layer_; }
+  virtual int input_rank() const { return 3; }  // 0: any from 3 on
+
+ private:
+  Sequence taken(const std::vector<Tensor>& inputs, const Call& call) const;
+  void check_batch(const Tensor& x) const;
+  void keep(const std::vector<Tensor>& states);
+
+  SequenceOptions sequence_;
+  std::optional<Layer> cell_layer_;
+  CellBase* cell_ = nullptr;
+  FusedCell* fused_ = nullptr;
+  const char* own_ = nullptr;
+  std::vector<Variable> slots_;
+};
+
+// Settings of cells, and of the layers made of them, in Keras's order.
+template <class V, class O>
+void cell_fields(V& visit, O& o) {
+  if constexpr (requires { o.units; }) visit("units", o.units);
+  if constexpr (requires { o.filters; }) {
+    visit("filters", o.filters);
+    visit("kernel_size", o.kernel_size);
+    visit("strides", o.strides);
+    visit("padding", o.padding);
+    visit("data_format", o.data_format);
+    visit("dilation_rate", o.dilation_rate);
+  }
+  visit("activation", o.activation);
+  if constexpr (requires { o.recurrent_activation; }) {
+    visit("recurrent_activation", o.recurrent_activation);
+  }
+  visit("use_bias", o.use_bias);
+  visit("kernel_initializer", o.kernel_initializer);
+  visit("recurrent_initializer", o.recurrent_initializer);
+  visit("bias_initializer", o.bias_initializer);
+  if constexpr (requires { o.unit_forget_bias; }) visit("unit_forget_bias", o.unit_forget_bias);
+  visit("kernel_regularizer", o.kernel_regularizer);
+  visit("recurrent_regularizer", o.recurrent_regularizer);
+  visit("bias_regularizer", o.bias_regularizer);
+  visit("kernel_constraint", o.kernel_constraint);
+  visit("recurrent_constraint", o.recurrent_constraint);
+  visit("bias_constraint", o.bias_constraint);
+  visit("dropout", o.dropout);
+  visit("recurrent_dropout", o.recurrent_dropout);
+  if constexpr (requires { o.implementation; }) visit("implementation", o.implementation);
+  if constexpr (requires { o.reset_after; }) visit("reset_after", o.reset_after);
+}
+
+template <class V, class O>
+void sequence_fields(V& visit, O& o) {
+  visit("activity_regularizer", o.activity_regularizer);
+  visit("return_sequences", o.return_sequences);
+  visit("return_state", o.return_state);
+  visit("go_backwards", o.go_backwards);
+  visit("stateful", o.stateful);
+  visit("unroll", o.unroll);
+  // Written only where they say something: not every version of Keras knows them.
+  constexpr bool reads = std::is_same_v<V, ConfigReader>;
+  if (reads || o.time_major) visit("time_major", o.time_major);
+  if (reads || o.zero_output_for_mask) visit("zero_output_for_mask", o.zero_output_for_mask);
+}
+
+template <class O>
+concept CellSettings = requires(O& o) { o.recurrent_initializer; };
+
+template <class V, CellSettings O>
+void fields(V& visit, O& o) {
+  cell_fields(visit, o);
+  if constexpr (requires { o.return_sequences; }) sequence_fields(visit, o);
+}
+
+// The settings of a layer's cell.
+template <class C, class O>
+C cell_settings(const O& o, const char* name) {
+  C c;
+  if constexpr (requires { c.units; }) c.units = o.units;
+  if constexpr (requires { c.filters; }) {
+    c.filters = o.filters;
+    c.kernel_size = o.kernel_size;
+    c.strides = o.strides;
+    c.padding = o.padding;
+    c.data_format = o.data_format;
+    c.dilation_rate = o.dilation_rate;
+  }
+  c.activation = o.activation;
+  if constexpr (requires { c.recurrent_activation; }) {
+    c.recurrent_activation = o.recurrent_activation;
+  }
+  c.use_bias = o.use_bias;
+  c.kernel_initializer = o.kernel_initializer;
+  c.recurrent_initializer = o.recurrent_initializer;
+  c.bias_initializer = o.bias_initializer;
+  if constexpr (requires { c.unit_forget_bias; }) c.unit_forget_bias = o.unit_forget_bias;
+  c.kernel_regularizer = o.kernel_regularizer;
+  c.recurrent_regularizer = o.recurrent_regularizer;
+  c.bias_regularizer = o.bias_regularizer;
+  c.kernel_constraint = o.kernel_constraint;
+  c.recurrent_constraint = o.recurrent_constraint;
+  c.bias_constraint = o.bias_constraint;
+  c.dropout = o.dropout;
+  c.recurrent_dropout = o.recurrent_dropout;
+  if constexpr (requires { c.implementation; }) c.implementation = o.implementation;
+  if constexpr (requires { c.reset_after; }) c.reset_after = o.reset_after;
+  c.name = name;
+  c.dtype = o.dtype;
+  return c;
+}
+
+void check_cell_sizes(const char* what, std::int64_t units, double dropout,
+                      double recurrent_dropout);
+void check_convolution(const char* what, const Shape& kernel_size, const Shape& strides,
+                       const Shape& dilation_rate, const std::string& padding,
+                       const std::string& data_format);
+
+// Refuses settings that make no sense; `what` is the layer's class.
+template <CellSettings O>
+void check_cell(const char* what, const O& o) {
+  if constexpr (requires { o.units; }) {
+    check_cell_sizes(what, o.units, o.dropout, o.recurrent_dropout);
+  } else {
+    check_cell_sizes(what, o.filters, o.dropout, o.recurrent_dropout);
+    check_convolution(what, o.kernel_size, o.strides, o.dilation_rate, o.padding, o.data_format);
+  }
+}
+
+// 0 where dropped, else 1 / (1 - rate).
+Tensor dropout_mask(const Shape& shape, double rate, DType dtype);
+// The bias of gates i, f, c, o; with ones for f where asked.
+Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool unit_forget_bias);
+
+}  // namespace tenure::nn::detail
