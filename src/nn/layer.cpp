@@ -255,13 +255,13 @@ void collect_states(LayerBase& base, std::unordered_set<const void*>& seen,
   }
 }
 
+}  // namespace
+
 void kill_variable(const Variable& variable, const LabelRef& by, std::source_location site) {
   tenure::detail::VariableState& state = *tenure::detail::Access::state(variable);
   const std::lock_guard lock(state.mutex);
   kill(*state.value.get(), Cause::owner_disposed, site, by);
 }
-
-}  // namespace
 
 std::vector<FoundWeight> all_weights(LayerBase& base) {
   std::unordered_set<const void*> seen;

@@ -107,6 +107,10 @@ Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,
 // Frees what the layer brought. The caller knows that nobody owns it.
 int free_layer(LayerBase& base, const tenure::detail::LabelRef& by, std::source_location site);
 
+// Ends a variable that went with its owner.
+void kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
+                   std::source_location site);
+
 std::string snake_case(const std::string& class_name);  // of default names
 std::string layer_text(const LayerBase& base);  // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);

@@ -1,48 +1,242 @@
-// Optimizers: how gradients become steps.
+// Optimizers: how gradients become steps. Formulas, names and defaults are those of Keras 3.
 //
 //   model.compile({.optimizer = nn::Adam({.learning_rate = 1e-3, .clipnorm = 1}), .loss = "mse"});
 //   nn::SGD({.learning_rate = nn::ExponentialDecay({.initial_learning_rate = 0.1,
 //                                                   .decay_steps = 100, .decay_rate = 0.9})});
+//
+// Or in a step of your own, eager or traced:
+//
+//   nn::Adam adam;
+//   GradientTape tape;
+//   Tensor loss = mean(square(matmul(x, w) - y));
+//   adam.apply(tape.gradient(loss, {w}), {w});
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenure/export.h"
 #include "tenure/nn/layer.h"
+#include "tenure/nn/schedules.h"
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
+
+// The settings that every optimizer has. They come last, so that they can follow its own. At most
+// one of the three ways to clip gradients may be set.
+#define TENURE_OPTIMIZER_FIELDS(decay)                                          \
+  std::optional<double> weight_decay = decay;                                   \
+  std::optional<double> clipnorm = {};                                          \
+  std::optional<double> clipvalue = {};                                         \
+  std::optional<double> global_clipnorm = {};                                   \
+  std::vector<std::string> exclude_from_weight_decay = {}; /* parts of names */ \
+  std::string name = {}
 
 namespace tenure::nn {
 
 class OptimizerBase;
+namespace detail {
+struct OptimizerState;
+struct OptimizerAccess;
+}  // namespace detail
 
-// A copyable handle; by name ("adam") or as an object.
+// A copyable handle; by name ("adam") or as an object. Dropping the last one frees its state.
 class TENURE_API Optimizer {
  public:
   Optimizer(const char* name);
   Optimizer(const std::string& name);
-  explicit Optimizer(std::shared_ptr<OptimizerBase> base) : base_(std::move(base)) {}
+  explicit Optimizer(std::shared_ptr<OptimizerBase> base,
+                     std::source_location site = std::source_location::current());
 
   // Makes the state for these variables (once); apply does it too, outside of any trace.
   void build(const std::vector<Variable>& variables,
              std::source_location site = std::source_location::current()) const;
-  // One step. Eager or in a trace; an empty gradient leaves its variable alone.
+  // One step. Eager or in a trace; an empty gradient leaves its variable alone. All that a step
+  // needs is computed before it changes anything: one that fails has changed nothing.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              std::source_location site = std::source_location::current()) const;
 
   double learning_rate() const;               // of the next step
   void set_learning_rate(double rate) const;  // ValueError where a schedule sets it
   std::int64_t iterations() const;            // steps so far
-  std::vector<Variable> variables() const;    // its state, for files
+  // Its state, for files: iterations, learning_rate (unless a schedule sets it), then per variable.
+  std::vector<Variable> variables() const;
+  std::string name() const;
   std::string class_name() const;
   std::string config() const;
   Disposal dispose(std::source_location site = std::source_location::current()) const;
+  bool is_disposed() const;
+  bool operator==(const Optimizer& other) const { return base_ == other.base_; }
 
  private:
+  friend struct detail::OptimizerAccess;
   std::shared_ptr<OptimizerBase> base_;
 };
+
+// ---- The optimizers
+
+struct SGDOptions {
+  LearningRate learning_rate = 0.01;
+  double momentum = 0;
+  bool nesterov = false;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+struct AdamOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  bool amsgrad = false;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+struct AdamWOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  bool amsgrad = false;
+  TENURE_OPTIMIZER_FIELDS(0.004);
+};
+struct AdamaxOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+using NadamOptions = AdamaxOptions;
+struct RMSpropOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.9;
+  double momentum = 0;
+  double epsilon = 1e-7;
+  bool centered = false;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+struct AdagradOptions {
+  LearningRate learning_rate = 0.001;
+  double initial_accumulator_value = 0.1;
+  double epsilon = 1e-7;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+struct AdadeltaOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.95;
+  double epsilon = 1e-7;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+struct LionOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.99;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+
+class TENURE_API SGD : public Optimizer {
+ public:
+  explicit SGD(SGDOptions options = {},
+               std::source_location site = std::source_location::current());
+};
+class TENURE_API Adam : public Optimizer {
+ public:
+  explicit Adam(AdamOptions options = {},
+                std::source_location site = std::source_location::current());
+};
+class TENURE_API AdamW : public Optimizer {
+ public:
+  explicit AdamW(AdamWOptions options = {},
+                 std::source_location site = std::source_location::current());
+};
+class TENURE_API Adamax : public Optimizer {
+ public:
+  explicit Adamax(AdamaxOptions options = {},
+                  std::source_location site = std::source_location::current());
+};
+class TENURE_API Nadam : public Optimizer {
+ public:
+  explicit Nadam(NadamOptions options = {},
+                 std::source_location site = std::source_location::current());
+};
+class TENURE_API RMSprop : public Optimizer {
+ public:
+  explicit RMSprop(RMSpropOptions options = {},
+                   std::source_location site = std::source_location::current());
+};
+class TENURE_API Adagrad : public Optimizer {
+ public:
+  explicit Adagrad(AdagradOptions options = {},
+                   std::source_location site = std::source_location::current());
+};
+class TENURE_API Adadelta : public Optimizer {
+ public:
+  explicit Adadelta(AdadeltaOptions options = {},
+                    std::source_location site = std::source_location::current());
+};
+class TENURE_API Lion : public Optimizer {
+ public:
+  explicit Lion(LionOptions options = {},
+                std::source_location site = std::source_location::current());
+};
+
+// ---- One of your own
+
+struct OptimizerOptions {
+  LearningRate learning_rate = 0.001;
+  TENURE_OPTIMIZER_FIELDS({});
+};
+
+// What optimizers are made of: state per variable, and a function from old values to new ones.
+// Clipping, weight decay, schedules and counting are done for it.
+class TENURE_API OptimizerBase {
+ public:
+  explicit OptimizerBase(OptimizerOptions options = {});
+  virtual ~OptimizerBase();
+  OptimizerBase(const OptimizerBase&) = delete;
+  OptimizerBase& operator=(const OptimizerBase&) = delete;
+
+  struct Slot {
+    std::string name;
+    double initial = 0;
+  };
+  virtual std::vector<Slot> slots() const { return {}; }         // like the variable, one each
+  virtual std::vector<Slot> shared_slots() const { return {}; }  // float64 scalars
+
+  // All float64 scalars.
+  struct Step {
+    Tensor number;  // of this step, from 1
+    Tensor rate;
+    std::vector<Tensor> shared;  // slots
+  };
+  struct Prepared {
+    std::vector<Tensor> numbers;  // for update, which gets them in each variable's dtype
+    std::vector<Tensor> shared;   // new values of the shared slots
+  };
+  virtual Prepared prepare(const Step& step) const;  // default: the rate
+
+  struct Update {
+    Tensor value;
+    std::vector<Tensor> slots;
+  };
+  virtual Update update(const Tensor& value, const Tensor& gradient,
+                        const std::vector<Tensor>& slots,
+                        const std::vector<Tensor>& numbers) const = 0;
+
+  virtual const char* class_name() const { return "Optimizer"; }
+  virtual std::string config() const;  // its settings as a JSON object
+
+ private:
+  friend struct detail::OptimizerAccess;
+  std::unique_ptr<detail::OptimizerState> state_;
+};
+
+// A handle to an optimizer of your own.
+template <class T, class... A>
+Optimizer make_optimizer(A&&... args) {
+  return Optimizer(std::make_shared<T>(std::forward<A>(args)...));
+}
 
 }  // namespace tenure::nn

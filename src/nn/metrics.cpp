@@ -1,0 +1,187 @@
+// What all metrics share, and metrics by name.
+#include "tenure/nn/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/eager_scope.h"
+#include "nn/layer_state.h"
+#include "nn/loss_functions.h"
+#include "nn/loss_spec.h"
+#include "nn/metric.h"
+#include "nn/no_tapes.h"
+#include "nn/training_parts.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+
+namespace tenure::nn {
+
+using detail::EagerScope;
+using detail::Json;
+using tenure::detail::CallScope;
+using tenure::detail::LabelRef;
+
+namespace detail {
+
+struct MetricState {
+  std::string name;
+  mutable std::recursive_mutex mutex;  // guards the rest
+  std::vector<Variable> parts;
+};
+
+struct MetricAccess {
+  static MetricState& state(const MetricBase& base) { return *base.state_; }
+};
+
+}  // namespace detail
+
+using detail::MetricAccess;
+
+// ---- MetricBase
+
+MetricBase::MetricBase(std::string name) : state_(std::make_unique<detail::MetricState>()) {
+  state_->name = std::move(name);
+}
+
+MetricBase::~MetricBase() = default;
+
+const std::string& MetricBase::name() const { return state_->name; }
+
+void MetricBase::add(const Tensor&, const Tensor&) {
+  raise<UnsupportedError>("metric \"{}\": measures labels and predictions: call update", name());
+}
+
+std::string MetricBase::config() const { return Json{{"name", name()}}.dump(); }
+
+void MetricBase::accumulate(std::vector<Part> parts) {
+  detail::MetricState& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (state.parts.empty()) {
+    const EagerScope eager;
+    std::vector<Variable> made;
+    for (const Part& part : parts) {
+      made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
+                        VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
+                                        .trainable = false,
+                                        .kind = VariableKind::other});
+    }
+    state.parts = std::move(made);
+  }
+  std::vector<Tensor> sums;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Shape& shape = detail::shape_of(parts[i].value, "metric");
+    if (shape != state.parts.at(i).shape()) {
+      raise<ShapeError>("metric \"{}\": was updated with values of shape {}, now of {}", state.name,
+                        state.parts[i].shape(), shape);
+    }
+    sums.push_back(state.parts[i] + cast(std::move(parts[i].value), DType::float64));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) state.parts[i].assign(std::move(sums[i]));
+}
+
+std::vector<double> MetricBase::numbers(std::size_t part) const {
+  const std::lock_guard lock(state_->mutex);
+  const EagerScope eager;
+  return state_->parts.at(part).read().to_vector<double>();
+}
+
+// ---- Metric
+
+Metric::Metric(const char* name) : Metric(std::string(name)) {}
+Metric::Metric(const std::string& name) : Metric(detail::metric_from_json(Json(name))) {}
+
+void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  const detail::NoTapes no_tapes;
+  base_->update(y_true, y_pred, sample_weight);
+}
+
+void Metric::add(const Tensor& values, const Tensor& sample_weight) const {
+  const detail::NoTapes no_tapes;
+  base_->add(values, sample_weight);
+}
+
+std::vector<double> Metric::results() const {
+  const detail::MetricState& state = MetricAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  return state.parts.empty() ? std::vector<double>{0} : base_->results();
+}
+
+double Metric::result() const {
+  const std::vector<double> all = results();
+  return detail::ratio(std::accumulate(all.begin(), all.end(), 0.0),
+                       static_cast<double>(all.size()));
+}
+
+void Metric::reset() const {
+  detail::MetricState& state = MetricAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  const EagerScope eager;
+  for (Variable& part : state.parts) part.assign(zeros(part.shape(), part.dtype()));
+}
+
+std::string Metric::name() const { return base_->name(); }
+std::vector<Variable> Metric::variables() const { return MetricAccess::state(*base_).parts; }
+std::string Metric::class_name() const { return base_->class_name(); }
+std::string Metric::config() const { return base_->config(); }
+
+Metric Metric::resolved(const Loss& loss, const Shape& output) const {
+  std::shared_ptr<MetricBase> kind = base_->resolved(loss, output);
+  return kind != nullptr ? Metric(std::move(kind)) : *this;
+}
+
+Metric Metric::fresh() const { return Metric(base_->fresh()); }
+
+Disposal Metric::dispose(std::source_location site) const {
+  const detail::MetricState& state = MetricAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  const LabelRef label = LabelRef::make("metric", state.name, site);
+  int freed = 0;
+  for (const Variable& part : state.parts) {
+    if (part.is_disposed()) continue;
+    detail::kill_variable(part, label, site);
+    ++freed;
+  }
+  return {0, freed};
+}
+
+namespace detail {
+
+double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+Metric metric_from_json(const Json& json) {
+  auto [name, config] = named_config(json, "metric");
+  // How Keras writes a metric that was given as a function.
+  if (name == "MeanMetricWrapper" && config.contains("fn") && config["fn"].is_string()) {
+    name = config["fn"].get<std::string>();
+  }
+  std::optional<Metric> metric = find_mean_metric(name, config);
+  if (!metric) metric = find_confusion_metric(name, config);
+  if (metric) return *std::move(metric);
+  if (const std::optional<Loss> loss = find_loss(name, config)) return Metric(*loss);
+  raise<ValueError>(
+      "metric: no such one: \"{}\" (there are: accuracy, crossentropy, binary_accuracy, "
+      "categorical_accuracy, sparse_categorical_accuracy, top_k_categorical_accuracy, "
+      "sparse_top_k_categorical_accuracy, root_mean_squared_error, mean, sum, true_positives, "
+      "true_negatives, false_positives, false_negatives, precision, recall, auc, f1_score, "
+      "fbeta_score, mean_io_u, {})",
+      name, loss_names());
+}
+
+Json to_json(const Metric& metric) {
+  const std::string class_name = metric.class_name();
+  // Of no kind yet.
+  if (class_name == "accuracy" || class_name == "crossentropy") return metric.name();
+  if (class_name.empty()) {
+    raise<UnsupportedError>("metric \"{}\": a function of your own cannot be written to a file",
+                            metric.name());
+  }
+  return {{"class_name", class_name}, {"config", Json::parse(metric.config())}};
+}
+
+}  // namespace detail
+}  // namespace tenure::nn

@@ -1,0 +1,306 @@
+// Metrics that are means (or sums) of values per example.
+#include <cmath>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "nn/loss_functions.h"
+#include "nn/loss_spec.h"
+#include "nn/metric.h"
+#include "nn/parts.h"
+#include "tenure/create.h"
+#include "tenure/indexing.h"
+#include "tenure/math.h"
+#include "tenure/reduce.h"
+#include "tenure/views.h"
+
+namespace tenure::nn {
+
+namespace detail {
+
+namespace {
+
+// Values per example, and which of them count: all where it is empty.
+struct Measured {
+  Measured(Tensor each, Tensor which = {}) : values(std::move(each)), counts(std::move(which)) {}
+  Tensor values, counts;
+};
+using PerExample = std::function<Measured(const std::string& name, const Tensor&, const Tensor&)>;
+
+enum class Kind { mean, sum, root_mean };
+
+// Total and weight of what a function gives.
+class MeanMetric : public ConfiguredMetric {
+ public:
+  MeanMetric(const std::string& class_name, const std::string& name, const Json& settings,
+             const PerExample& fn, Kind kind = Kind::mean)
+      : ConfiguredMetric(class_name, name, settings),
+        remake_([=] { return std::make_shared<MeanMetric>(class_name, name, settings, fn, kind); }),
+        fn_(fn),
+        kind_(kind) {}
+
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weights) override {
+    if (!fn_) {
+      raise<UnsupportedError>(
+          "metric \"{}\": measures values, not labels and predictions: call add", name());
+    }
+    const Measured measured = fn_(name(), y_true, y_pred);
+    add_values(measured.values, measured.counts, weights);
+  }
+  void add(const Tensor& values, const Tensor& weights) override {
+    if (fn_) MetricBase::add(values, weights);
+    add_values(is_floating(values.dtype()) ? values : cast(values, DType::float64), {}, weights);
+  }
+  std::vector<double> results() const override {
+    const double total = numbers(0)[0];
+    if (kind_ == Kind::sum) return {total};
+    const double mean = ratio(total, numbers(1)[0]);
+    return {kind_ == Kind::mean ? mean : std::sqrt(mean)};
+  }
+  std::shared_ptr<MetricBase> fresh() const override { return remake_(); }
+
+ private:
+  void add_values(Tensor values, Tensor count, const Tensor& weights) {
+    if (!count.defined()) count = ones_like(values);
+    if (weights.defined()) {
+      const Tensor each = weights_for(name(), weights, values);
+      count = count * each;
+      values = values * each;
+    }
+    if (kind_ == Kind::sum) {
+      accumulate({{"total", sum(values)}});
+    } else {
+      accumulate({{"total", sum(values)}, {"count", sum(count)}});
+    }
+  }
+
+  std::function<std::shared_ptr<MetricBase>()> remake_;
+  PerExample fn_;
+  Kind kind_;
+};
+
+Tensor as_floats(const Tensor& truths) { return cast(truths, DType::float32); }
+
+Tensor accuracy_of_equals(const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+  const Pair pair = paired(name, y_true, y_pred);
+  return mean(as_floats(equal(pair.y_true, pair.y_pred)), {-1});
+}
+
+PerExample binary_accuracy(double threshold) {
+  return [threshold](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+    const Pair pair = paired(name, y_true, y_pred);
+    const Tensor guess = cast(pair.y_pred > threshold, pair.y_pred.dtype());
+    return mean(as_floats(equal(pair.y_true, guess)), {-1});
+  };
+}
+
+Tensor categorical_accuracy(const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+  const Pair pair = paired(name, y_true, y_pred);
+  return as_floats(equal(arg_max(pair.y_true, -1), arg_max(pair.y_pred, -1)));
+}
+
+Tensor sparse_categorical_accuracy(const std::string& name, const Tensor& y_true,
+                                   const Tensor& y_pred) {
+  const Pair pair = paired_sparse(name, y_true, y_pred, -1);
+  return as_floats(equal(pair.y_true, arg_max(pair.y_pred, -1)));
+}
+
+// Whether fewer than k scores of a row are above its label's.
+Tensor in_top_k(const Tensor& labels, const Tensor& scores, std::int64_t k) {
+  const Tensor own = take_along_axis(scores, expand_dims(labels, -1), -1);
+  const Tensor above = sum(as_floats(scores > own), {-1});
+  return as_floats(logical_and(above < k, is_finite(squeeze(own, {-1}))));
+}
+
+PerExample top_k_accuracy(std::int64_t k) {
+  return [k](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+    const Pair pair = paired(name, y_true, y_pred);
+    return in_top_k(arg_max(pair.y_true, -1), pair.y_pred, k);
+  };
+}
+
+PerExample sparse_top_k_accuracy(std::int64_t k) {
+  return [k](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+    const Pair pair = paired_sparse(name, y_true, y_pred, -1);
+    return in_top_k(pair.y_true, pair.y_pred, k);
+  };
+}
+
+Metric mean_metric(const char* class_name, std::string name, Json settings, PerExample fn,
+                   Kind kind = Kind::mean) {
+  return Metric(std::make_shared<MeanMetric>(class_name, std::move(name), std::move(settings),
+                                             std::move(fn), kind));
+}
+
+enum class Labels { binary, one_hot, numbers };
+
+PerExample accuracy_for(Labels labels) {
+  if (labels == Labels::binary) return binary_accuracy(0.5);
+  return labels == Labels::one_hot ? PerExample(categorical_accuracy) : sparse_categorical_accuracy;
+}
+const char* accuracy_class(Labels labels) {
+  if (labels == Labels::binary) return "BinaryAccuracy";
+  return labels == Labels::one_hot ? "CategoricalAccuracy" : "SparseCategoricalAccuracy";
+}
+Loss crossentropy_for(Labels labels) {
+  if (labels == Labels::binary) return BinaryCrossentropy();
+  return labels == Labels::one_hot ? CategoricalCrossentropy() : SparseCategoricalCrossentropy();
+}
+
+Labels labels_like(const Tensor& y_true, const Tensor& y_pred) {
+  const Shape &truth = shape_of(y_true, "y_true"), &guess = shape_of(y_pred, "y_pred");
+  if (guess.rank() < 2 || guess[-1] == 1) return Labels::binary;
+  return truth.rank() < guess.rank() || truth[-1] == 1 ? Labels::numbers : Labels::one_hot;
+}
+
+// "accuracy" or "crossentropy" before it is known of what kind; updated nevertheless, it goes by
+// the shapes.
+class UnresolvedMetric final : public MeanMetric {
+ public:
+  UnresolvedMetric(bool accuracy, std::string name)
+      : MeanMetric(accuracy ? "accuracy" : "crossentropy", name, Json::object(),
+                   [accuracy](const std::string& own, const Tensor& y_true, const Tensor& y_pred) {
+                     const Labels labels = labels_like(y_true, y_pred);
+                     if (accuracy) return accuracy_for(labels)(own, y_true, y_pred);
+                     return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
+                   }),
+        accuracy_(accuracy) {}
+  std::shared_ptr<MetricBase> fresh() const override {
+    return std::make_shared<UnresolvedMetric>(accuracy_, name());
+  }
+  std::shared_ptr<MetricBase> resolved(const Loss& loss, const Shape& output) const override {
+    const std::string kind = loss.class_name();
+    Labels labels{};
+    if ((output.rank() > 0 && output[-1] == 1) || kind == "BinaryCrossentropy" ||
+        kind == "BinaryFocalCrossentropy") {
+      labels = Labels::binary;
+    } else if (kind == "SparseCategoricalCrossentropy") {
+      labels = Labels::numbers;
+    } else if (kind == "CategoricalCrossentropy" || kind == "CategoricalFocalCrossentropy") {
+      labels = Labels::one_hot;
+    } else {
+      return nullptr;
+    }
+    if (accuracy_) {
+      Json settings = Json::object();
+      if (labels == Labels::binary) settings["threshold"] = 0.5;
+      return std::make_shared<MeanMetric>(accuracy_class(labels), name(), std::move(settings),
+                                          accuracy_for(labels));
+    }
+    const Loss entropy = crossentropy_for(labels);
+    return std::make_shared<MeanMetric>(
+        entropy.class_name(), name(), LossAccess::spec(entropy).config,
+        [entropy](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
+          return entropy.per_example(y_true, y_pred);
+        });
+  }
+
+ private:
+  bool accuracy_;
+};
+
+std::int64_t whole_in(const Json& config, const char* key, std::int64_t otherwise) {
+  return static_cast<std::int64_t>(number_in(config, key, static_cast<double>(otherwise)));
+}
+
+}  // namespace
+
+std::optional<Metric> find_mean_metric(const std::string& name, const Json& config) {
+  const std::string plain = plain_name(name);
+  const std::string own = config.value("name", std::string());
+  if (plain == "accuracy" || plain == "acc") {
+    // The class, or the name that stands for one of several.
+    if (name == "Accuracy") return Accuracy({own});
+    return Metric(std::make_shared<UnresolvedMetric>(true, name));
+  }
+  if (plain == "crossentropy" || plain == "ce") {
+    return Metric(std::make_shared<UnresolvedMetric>(false, name));
+  }
+  if (plain == "mean") return Mean({own});
+  if (plain == "sum") return Sum({own});
+  if (plain == "binaryaccuracy") {
+    return BinaryAccuracy({number_in(config, "threshold", 0.5), own});
+  }
+  if (plain == "categoricalaccuracy") return CategoricalAccuracy({own});
+  if (plain == "sparsecategoricalaccuracy") return SparseCategoricalAccuracy({own});
+  if (plain == "topkcategoricalaccuracy") {
+    return TopKCategoricalAccuracy({whole_in(config, "k", 5), own});
+  }
+  if (plain == "sparsetopkcategoricalaccuracy") {
+    return SparseTopKCategoricalAccuracy({whole_in(config, "k", 5), own});
+  }
+  if (plain == "rootmeansquarederror" || plain == "rmse") return RootMeanSquaredError({own});
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+using detail::mean_metric;
+using detail::name_or;
+
+Metric::Metric(const Loss& loss)
+    : base_([&] {
+        const detail::LossSpec& spec = detail::LossAccess::spec(loss);
+        // Losses are to be small, metrics to be read.
+        const bool turned = spec.class_name == "CosineSimilarity";
+        return std::make_shared<detail::MeanMetric>(
+            spec.class_name, spec.name, spec.config,
+            [loss, turned](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
+              Tensor values = loss.per_example(y_true, y_pred);
+              if (turned) values = -values;
+              const auto& counts = detail::LossAccess::spec(loss).counts;
+              return detail::Measured(values, counts ? counts(values, y_true) : Tensor());
+            });
+      }()) {}
+
+Metric::Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int)
+    : base_(std::make_shared<detail::MeanMetric>(
+          "", std::move(name), detail::Json::object(),
+          [fn = std::move(fn)](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
+            const tenure::detail::CallbackScope callback;
+            return fn(y_true, y_pred);
+          })) {}
+
+Metric Mean(MetricOptions o) {
+  return mean_metric("Mean", name_or(o.name, "mean"), detail::Json::object(), {});
+}
+Metric Sum(MetricOptions o) {
+  return mean_metric("Sum", name_or(o.name, "sum"), detail::Json::object(), {}, detail::Kind::sum);
+}
+Metric Accuracy(MetricOptions o) {
+  return mean_metric("Accuracy", name_or(o.name, "accuracy"), detail::Json::object(),
+                     detail::accuracy_of_equals);
+}
+Metric BinaryAccuracy(BinaryAccuracyOptions o) {
+  return mean_metric("BinaryAccuracy", name_or(o.name, "binary_accuracy"),
+                     {{"threshold", o.threshold}}, detail::binary_accuracy(o.threshold));
+}
+Metric CategoricalAccuracy(MetricOptions o) {
+  return mean_metric("CategoricalAccuracy", name_or(o.name, "categorical_accuracy"),
+                     detail::Json::object(), detail::categorical_accuracy);
+}
+Metric SparseCategoricalAccuracy(MetricOptions o) {
+  return mean_metric("SparseCategoricalAccuracy", name_or(o.name, "sparse_categorical_accuracy"),
+                     detail::Json::object(), detail::sparse_categorical_accuracy);
+}
+Metric TopKCategoricalAccuracy(TopKOfClassesOptions o) {
+  if (o.k < 1) raise<ValueError>("TopKCategoricalAccuracy: k must be positive: {}", o.k);
+  return mean_metric("TopKCategoricalAccuracy", name_or(o.name, "top_k_categorical_accuracy"),
+                     {{"k", o.k}}, detail::top_k_accuracy(o.k));
+}
+Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions o) {
+  if (o.k < 1) raise<ValueError>("SparseTopKCategoricalAccuracy: k must be positive: {}", o.k);
+  return mean_metric("SparseTopKCategoricalAccuracy",
+                     name_or(o.name, "sparse_top_k_categorical_accuracy"), {{"k", o.k}},
+                     detail::sparse_top_k_accuracy(o.k));
+}
+Metric RootMeanSquaredError(MetricOptions o) {
+  return mean_metric(
+      "RootMeanSquaredError", name_or(o.name, "root_mean_squared_error"), detail::Json::object(),
+      [](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+        const detail::Pair pair = detail::paired(name, y_true, y_pred);
+        return square(pair.y_true - pair.y_pred);
+      },
+      detail::Kind::root_mean);
+}
+
+}  // namespace tenure::nn

@@ -1,0 +1,384 @@
+// What all optimizers share: state, clipping, weight decay, the order of a step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/raise.h"
+#include "memory/context.h"
+#include "memory/text.h"
+#include "nn/eager_scope.h"
+#include "nn/layer_state.h"
+#include "nn/no_tapes.h"
+#include "nn/optimizer_state.h"
+#include "nn/training_parts.h"
+#include "tensor/access.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+#include "tenure/reduce.h"
+
+namespace tenure::nn {
+
+using detail::EagerScope;
+using detail::OptimizerAccess;
+using detail::OptimizerState;
+using tenure::detail::CallScope;
+using tenure::detail::LabelRef;
+using tenure::detail::site_text;
+
+namespace {
+
+std::string text_of(const OptimizerBase& base) {
+  const std::string& name = OptimizerAccess::state(base).label->text;
+  return name == base.class_name() ? name : fmt::format("{} \"{}\"", base.class_name(), name);
+}
+
+void check_alive(const OptimizerBase& base, const char* op, std::source_location used) {
+  const OptimizerState& state = OptimizerAccess::state(base);
+  if (!state.disposed.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(state.mutex);
+  Story story;
+  story.name = state.label->text;
+  story.birth.op = base.class_name();
+  story.birth.site = state.label->site;
+  story.death = Death{Cause::disposed, state.disposed_at, ""};
+  const std::string text = fmt::format(
+      "DisposedError: {}: {} was disposed\n\n  born      {:<16} {}\n  died      {:<16} disposed\n"
+      "  used      {}\n\n  use it before it is disposed, or make a new one: its state is gone.",
+      op, text_of(base), site_text(state.label->site), base.class_name(),
+      site_text(state.disposed_at), site_text(used));
+  throw DisposedError(text, std::move(story), used);
+}
+
+Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,
+                      std::source_location site) {
+  return Variable(std::move(value),
+                  {.name = fmt::format("{}/{}", state.label->text, name),
+                   .trainable = false,
+                   .kind = VariableKind::optimizer_state},
+                  site);
+}
+
+// The state of an optimizer that is still missing, all of it or none.
+void build_state(const OptimizerBase& base, const std::vector<Variable>& variables,
+                 std::source_location site) {
+  OptimizerState& state = OptimizerAccess::state(base);
+  const std::lock_guard lock(state.mutex);
+  const auto is_known = [&](const Variable& v) { return state.found.contains(v.id()); };
+  if (state.iterations.defined() && std::ranges::all_of(variables, is_known)) return;
+  const EagerScope eager;
+  const CallScope scope("build", site);
+  if (!state.iterations.defined()) {
+    std::vector<Variable> shared;
+    for (const OptimizerBase::Slot& slot : base.shared_slots()) {
+      shared.push_back(scalar_state(full({}, slot.initial, DType::float64, site), state,
+                                    slot.name.c_str(), site));
+    }
+    const Variable iterations =
+        scalar_state(zeros({}, DType::int64, site), state, "iterations", site);
+    if (!state.options.learning_rate.schedule().given()) {
+      state.learning_rate =
+          scalar_state(full({}, state.rate, DType::float64, site), state, "learning_rate", site);
+    }
+    state.shared = std::move(shared);
+    state.iterations = iterations;
+  }
+  std::map<std::uint64_t, std::size_t> found = state.found;
+  std::vector<std::vector<Variable>> made;
+  for (const Variable& variable : variables) {
+    if (!found.emplace(variable.id(), state.slots.size() + made.size()).second) continue;
+    if (!is_floating(variable.dtype())) {
+      raise<DtypeError>("{}: variable \"{}\" is {}: only floating-point ones can be trained",
+                        text_of(base), variable.name(), variable.dtype());
+    }
+    const std::string owner = variable.name().empty() ? "variable" : variable.name();
+    std::vector<Variable> slots;
+    for (const OptimizerBase::Slot& slot : base.slots()) {
+      slots.emplace_back(full(variable.shape(), slot.initial, variable.dtype(), site),
+                         VariableOptions{.name = fmt::format("{}/{}", owner, slot.name),
+                                         .trainable = false,
+                                         .kind = VariableKind::optimizer_state},
+                         site);
+    }
+    made.push_back(std::move(slots));
+  }
+  state.slots.insert(state.slots.end(), made.begin(), made.end());
+  state.found = std::move(found);
+}
+
+// Which of the variables have a gradient, after a look at what was given.
+std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
+                                              const std::vector<Tensor>& gradients,
+                                              const std::vector<Variable>& variables) {
+  if (gradients.size() != variables.size()) {
+    raise<ValueError>("{}: {} gradients for {} variables", text_of(base), gradients.size(),
+                      variables.size());
+  }
+  std::vector<std::size_t> given;
+  std::set<std::uint64_t> seen;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Variable& variable = variables[i];
+    if (!seen.insert(variable.id()).second) {
+      raise<ValueError>("{}: variable \"{}\" was given twice", text_of(base), variable.name());
+    }
+    if (!gradients[i].defined()) continue;
+    const Layout& layout = tenure::detail::checked(gradients[i], "apply").layout;
+    if (layout.shape != variable.shape()) {
+      raise<ShapeError>("{}: variable \"{}\" has shape {}, its gradient {}", text_of(base),
+                        variable.name(), variable.shape(), layout.shape);
+    }
+    if (layout.dtype != variable.dtype()) {
+      raise<DtypeError>("{}: variable \"{}\" is {}, its gradient {}", text_of(base),
+                        variable.name(), variable.dtype(), layout.dtype);
+    }
+    given.push_back(i);
+  }
+  if (given.empty() && !variables.empty()) {
+    std::string names;
+    for (const Variable& each : variables) {
+      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name());
+    }
+    raise<ValueError>("{}: no variable has a gradient: {}: does the loss depend on them?",
+                      text_of(base), names);
+  }
+  return given;
+}
+
+void clip_gradients(const OptimizerOptions& options, std::vector<Tensor>& gradients) {
+  if (options.clipvalue) {
+    for (Tensor& g : gradients) g = clip(g, -*options.clipvalue, *options.clipvalue);
+  } else if (options.clipnorm) {
+    for (Tensor& g : gradients) {
+      g = g * (*options.clipnorm / maximum(sqrt(sum(square(g))), *options.clipnorm));
+    }
+  } else if (options.global_clipnorm) {
+    Tensor total;
+    for (const Tensor& g : gradients) {
+      const Tensor squares = cast(sum(square(g)), DType::float64);
+      total = total.defined() ? total + squares : squares;
+    }
+    const Tensor scale = *options.global_clipnorm / maximum(sqrt(total), *options.global_clipnorm);
+    for (Tensor& g : gradients) g = g * cast(scale, g.dtype());
+  }
+}
+
+bool decays(const OptimizerOptions& options, const Variable& variable) {
+  return options.weight_decay.value_or(0) != 0 &&
+         std::ranges::none_of(options.exclude_from_weight_decay, [&](const std::string& part) {
+           return variable.name().find(part) != std::string::npos;
+         });
+}
+
+void check_positive(const char* option, const std::optional<double>& value) {
+  if (value && !(*value > 0))
+    raise<ValueError>("optimizer: {} must be above 0: {}", option, *value);
+}
+
+}  // namespace
+
+// ---- OptimizerBase
+
+OptimizerBase::OptimizerBase(OptimizerOptions options)
+    : state_(std::make_unique<OptimizerState>()) {
+  check_positive("clipnorm", options.clipnorm);
+  check_positive("clipvalue", options.clipvalue);
+  check_positive("global_clipnorm", options.global_clipnorm);
+  const int ways = options.clipnorm.has_value() + options.clipvalue.has_value() +
+                   options.global_clipnorm.has_value();
+  if (ways > 1) {
+    raise<ValueError>(
+        "optimizer: only one of clipnorm, clipvalue and global_clipnorm may be set: {} are", ways);
+  }
+  state_->rate = options.learning_rate.value();
+  state_->options = std::move(options);
+}
+
+OptimizerBase::~OptimizerBase() = default;
+
+OptimizerBase::Prepared OptimizerBase::prepare(const Step& step) const { return {{step.rate}, {}}; }
+
+std::string OptimizerBase::config() const {
+  OptimizerOptions options = state_->options;
+  if (options.name.empty()) options.name = class_name();
+  detail::ConfigWriter writer;
+  detail::common_optimizer_fields(writer, options);
+  detail::Json json = writer.take();
+  json["learning_rate"] = detail::learning_rate_json(*this);
+  return json.dump();
+}
+
+// ---- Optimizer
+
+Optimizer::Optimizer(std::shared_ptr<OptimizerBase> base, std::source_location site)
+    : base_(std::move(base)) {
+  OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  if (state.label) return;
+  const std::string& name = state.options.name;
+  state.label =
+      LabelRef::make(base_->class_name(), name.empty() ? base_->class_name() : name, site);
+}
+
+void Optimizer::build(const std::vector<Variable>& variables, std::source_location site) const {
+  check_alive(*base_, "build", site);
+  build_state(*base_, variables, site);
+}
+
+void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+                      std::source_location site) const {
+  check_alive(*base_, "apply", site);
+  const std::vector<std::size_t> given = those_with_gradients(*base_, gradients, variables);
+  if (given.empty()) return;
+  OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  build_state(*base_, variables, site);
+  const OptimizerOptions& options = state.options;
+  const detail::NoTapes no_tapes;
+  const CallScope scope(base_->class_name(), site);
+
+  OptimizerBase::Step step;
+  const Tensor taken = state.iterations.read(site);
+  const Tensor steps = cast(taken, DType::float64);
+  step.number = steps + 1.0;
+  const Schedule& schedule = options.learning_rate.schedule();
+  step.rate = schedule.given() ? schedule(steps) : state.learning_rate.read(site);
+  for (const Variable& each : state.shared) step.shared.push_back(each.read(site));
+  OptimizerBase::Prepared prepared = base_->prepare(step);
+  if (options.weight_decay) {
+    prepared.numbers.push_back(1.0 - step.rate * *options.weight_decay);
+  }
+  std::map<DType, std::vector<Tensor>> numbers;  // in each variable's dtype
+  const auto numbers_as = [&](DType dtype) -> const std::vector<Tensor>& {
+    std::vector<Tensor>& own = numbers[dtype];
+    if (own.empty()) {
+      for (const Tensor& each : prepared.numbers) own.push_back(cast(each, dtype));
+    }
+    return own;
+  };
+
+  std::vector<Tensor> clipped;
+  for (const std::size_t i : given) clipped.push_back(gradients[i]);
+  clip_gradients(options, clipped);
+  std::vector<OptimizerBase::Update> updates;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const Variable& variable = variables[given[k]];
+    const std::vector<Tensor>& own = numbers_as(variable.dtype());
+    Tensor value = variable.read(site);
+    if (decays(options, variable)) value = std::move(value) * own.back();
+    std::vector<Tensor> slots;
+    for (const Variable& slot : state.slots[state.found.at(variable.id())]) {
+      slots.push_back(slot.read(site));
+    }
+    updates.push_back(base_->update(value, clipped[k], slots, own));
+    if (updates.back().slots.size() != slots.size()) {
+      raise<ValueError>("{}: update gave {} slots for {}", text_of(*base_),
+                        updates.back().slots.size(), slots.size());
+    }
+  }
+  const Tensor next = taken + 1;
+
+  // From here on nothing is allocated, and nothing fails.
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    Variable variable = variables[given[k]];
+    std::vector<Variable>& slots = state.slots[state.found.at(variable.id())];
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      slots[s].assign(Arg(std::move(updates[k].slots[s]), site));
+    }
+    variable.assign(Arg(std::move(updates[k].value), site));
+  }
+  for (std::size_t s = 0; s < state.shared.size(); ++s) {
+    state.shared[s].assign(Arg(prepared.shared.at(s), site));
+  }
+  state.iterations.assign(Arg(next, site));
+}
+
+double Optimizer::learning_rate() const {
+  const OptimizerState& state = OptimizerAccess::state(*base_);
+  const Schedule& schedule = state.options.learning_rate.schedule();
+  if (schedule.given()) return schedule.at(iterations());
+  const std::lock_guard lock(state.mutex);
+  if (!state.learning_rate.defined() || state.disposed) return state.rate;
+  const EagerScope eager;
+  return state.learning_rate.read().item<double>();
+}
+
+void Optimizer::set_learning_rate(double rate) const {
+  OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  if (state.options.learning_rate.schedule().given()) {
+    raise<ValueError>("{}: the learning rate is set by a schedule, it cannot be made {}",
+                      text_of(*base_), rate);
+  }
+  state.rate = rate;
+  if (!state.learning_rate.defined() || state.disposed) return;
+  const EagerScope eager;
+  state.learning_rate.assign(full({}, rate, DType::float64));
+}
+
+std::int64_t Optimizer::iterations() const {
+  const OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  if (!state.iterations.defined()) return 0;
+  check_alive(*base_, "iterations", std::source_location::current());
+  const EagerScope eager;
+  return state.iterations.read().item<std::int64_t>();
+}
+
+std::vector<Variable> Optimizer::variables() const {
+  const OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  std::vector<Variable> all;
+  if (!state.iterations.defined()) return all;
+  all.push_back(state.iterations);
+  if (state.learning_rate.defined()) all.push_back(state.learning_rate);
+  all.insert(all.end(), state.shared.begin(), state.shared.end());
+  for (const std::vector<Variable>& slots : state.slots) {
+    all.insert(all.end(), slots.begin(), slots.end());
+  }
+  return all;
+}
+
+std::string Optimizer::name() const { return OptimizerAccess::state(*base_).label->text; }
+std::string Optimizer::class_name() const { return base_->class_name(); }
+std::string Optimizer::config() const { return base_->config(); }
+
+Disposal Optimizer::dispose(std::source_location site) const {
+  OptimizerState& state = OptimizerAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  if (state.disposed) return {};
+  // What a schedule or a file would ask for last.
+  if (state.learning_rate.defined()) state.rate = learning_rate();
+  const std::vector<Variable> all = variables();
+  state.disposed_at = site;
+  state.disposed.store(true, std::memory_order_release);
+  for (const Variable& each : all) detail::kill_variable(each, state.label, site);
+  return {0, static_cast<int>(all.size())};
+}
+
+bool Optimizer::is_disposed() const { return OptimizerAccess::state(*base_).disposed; }
+
+namespace detail {
+
+Json learning_rate_json(const OptimizerBase& base) {
+  const OptimizerState& state = OptimizerAccess::state(base);
+  const Schedule& schedule = state.options.learning_rate.schedule();
+  if (schedule.given()) return to_json(schedule);
+  const std::lock_guard lock(state.mutex);
+  if (!state.learning_rate.defined() || state.disposed) return state.rate;
+  const EagerScope eager;
+  return state.learning_rate.read().item<double>();
+}
+
+NamedConfig named_config(const Json& json, const char* what) {
+  if (json.is_string()) return {json.get<std::string>(), Json::object()};
+  if (json.is_object() && json.contains("class_name") && json["class_name"].is_string()) {
+    const Json config = json.value("config", Json::object());
+    return {json["class_name"].get<std::string>(), config.is_object() ? config : Json::object()};
+  }
+  std::string found = json.dump();
+  if (found.size() > 60) found = found.substr(0, 60) + "...";
+  raise<ValueError>("{} should be a name or an object with class_name: {}", what, found);
+}
+
+}  // namespace detail
+}  // namespace tenure::nn
