@@ -2,7 +2,6 @@
 
 #include "nn/layer_state.h"
 #include "nn/loading.h"
-#include "tenure/nn/model.h"
 
 namespace tenure::io {
 
@@ -104,9 +103,8 @@ nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t 
     origin.fail("the model has no \"config\"");
   }
   const nn::detail::LoadScope loading(weight_bytes, kStateBytes + 16 * weight_bytes);
-  const nn::Layer made = about_file(origin, [&] {
-    return nn::detail::layer_from_json(class_name.get<std::string>(), *config);
-  });
+  const nn::Layer made = about_file(
+      origin, [&] { return nn::detail::layer_from_json(class_name.get<std::string>(), *config); });
   auto base = std::dynamic_pointer_cast<nn::ModelBase>(nn::detail::LayerAccess::shared(made));
   if (base == nullptr) {
     origin.fail("the architecture is a {}, not a model", printable(made.class_name()));

@@ -10,6 +10,7 @@
 #include "io/origin.h"
 #include "nn/config.h"
 #include "tenure/error.h"
+#include "tenure/nn/model.h"
 
 namespace tenure::io {
 

@@ -35,8 +35,7 @@ std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& 
     return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name, info.shape,
                        variable.shape());
   }
-  const bool floats =
-      info.dtype && is_floating(*info.dtype) && is_floating(variable.dtype());
+  const bool floats = info.dtype && is_floating(*info.dtype) && is_floating(variable.dtype());
   if (!floats && info.dtype != variable.dtype()) {
     return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name,
                        printable(info.type), variable.dtype());

@@ -112,7 +112,7 @@ void kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
                    std::source_location site);
 
 std::string snake_case(const std::string& class_name);  // of default names
-std::string layer_text(const LayerBase& base);  // Dense "dense_1"
+std::string layer_text(const LayerBase& base);          // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);
 
 }  // namespace tenure::nn::detail

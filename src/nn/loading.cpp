@@ -15,8 +15,8 @@ void take(const char* what, std::string_view name, const Shape& shape, DType dty
   std::uint64_t bytes = size_of(dtype);
   bool fits = true;
   for (const std::int64_t size : shape) {
-    fits = fits && size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size),
-                                                        &bytes);
+    fits = fits && size >= 0 &&
+           !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
   }
   if (!fits || bytes > left) {
     raise<ValueError>("{} \"{}\" would have shape {}: the file has {} bytes left for it", what,

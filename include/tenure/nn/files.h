@@ -58,23 +58,6 @@ TENURE_API Model load_tfjs_model(const std::string& path,
 TENURE_API void save_tfjs_model(const Model& model, const std::string& folder,
                                 std::source_location site = std::source_location::current());
 
-// What a file says of a model; nothing is made of it.
-struct ModelFileInfo {
-  std::string format;      // "tenure" or "TensorFlow.js"
-  std::string class_name;  // "Sequential"
-  std::string name;
-  struct LayerInfo {
-    std::string class_name;
-    std::string name;
-    int depth = 0;  // of the model it stands in
-  };
-  std::vector<LayerInfo> layers;
-  std::vector<io::TensorInfo> weights;
-  std::string optimizer, loss;  // class names; empty for a model that is not compiled
-};
-// Nothing for a file that is no model's.
-TENURE_API std::optional<ModelFileInfo> inspect_model(const std::string& path);
-
 struct CsvDatasetOptions {
   std::vector<io::CsvColumn> features = {};  // of the input; default: all that is not below
   std::vector<io::CsvColumn> targets = {};
