@@ -18,9 +18,12 @@
 
 #include "commands.h"
 #include "core/with_type.h"
+#include "io/model_file.h"
 #include "io/origin.h"
+#include "io/tfjs.h"
 #include "tenure/error.h"
 #include "tenure/io.h"
+#include "tenure/nn/files.h"
 
 namespace tenure::app {
 namespace {
@@ -30,7 +33,33 @@ struct Contents {
   std::vector<io::TensorInfo> tensors;
   io::Metadata metadata;
   std::function<Tensor(const io::TensorInfo&)> read;
+  std::string summary = {};  // of a model
 };
+
+// A table of the model's layers; one with layers that only its own program knows has none.
+std::string summary_of(const std::function<nn::Model()>& load) {
+  try {
+    return load().summary();
+  } catch (const UnsupportedError& error) {
+    return fmt::format("its layers cannot be listed: {}\n", io::printable(error.what()));
+  }
+}
+
+Contents open_tfjs(const std::string& path) {
+  const auto file = std::make_shared<io::TfjsFile>(path);
+  Contents contents{"TensorFlow.js layers model", {}, {}, {}};
+  for (const io::TfjsWeight& weight : file->manifest.weights()) {
+    contents.tensors.push_back(weight.info);
+  }
+  contents.read = [file](const io::TensorInfo& info) {
+    const auto& weights = file->manifest.weights();
+    const auto found = std::ranges::find(
+        weights, info.name, [](const io::TfjsWeight& weight) { return weight.info.name; });
+    return file->manifest.read(*found, std::source_location::current());
+  };
+  contents.summary = summary_of([&] { return nn::load_tfjs_model(path); });
+  return contents;
+}
 
 // What the file begins with decides, not its name.
 Contents open(const std::string& path) {
@@ -52,9 +81,17 @@ Contents open(const std::string& path) {
               return reader->read(info.name);
             }};
   }
+  // A safetensors file may begin with this byte too: the length of its header.
+  if (magic.starts_with("{") && magic[1] != '\0') return open_tfjs(path);
   const auto reader = std::make_shared<io::SafetensorsReader>(path);
-  return {"safetensors", reader->tensors(), reader->metadata(),
-          [reader](const io::TensorInfo& info) { return reader->map(info.name); }};
+  Contents contents{"safetensors", reader->tensors(), reader->metadata(),
+                    [reader](const io::TensorInfo& info) { return reader->map(info.name); }};
+  if (contents.metadata.contains(io::kModelKey)) {
+    contents.format = "safetensors, a model";
+    contents.summary = summary_of([&] { return nn::load_model(path); });
+    contents.metadata.erase(io::kModelKey);
+  }
+  return contents;
 }
 
 struct Counts {
@@ -137,6 +174,7 @@ void run(const std::string& path) {
     rows.push_back(std::move(row));
   }
   fmt::print("{}: {}\n\n", path, contents.format);
+  if (!contents.summary.empty()) fmt::print("{}\n", contents.summary);
   print_table(rows);
   fmt::print("\n{} {}, {} {}, {} ({} bytes); {} NaN, {} Inf\n", contents.tensors.size(),
              contents.tensors.size() == 1 ? "tensor" : "tensors", elements,
@@ -151,10 +189,12 @@ void run(const std::string& path) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "inspect", "List the tensors of a safetensors, .npy or .npz file, and check them.");
+  CLI::App* command = app.add_subcommand("inspect",
+                                         "List the tensors of a safetensors, .npy or .npz file or "
+                                         "of a model.json, and the layers of a "
+                                         "model, and check them.");
   const auto path = std::make_shared<std::string>();
-  command->add_option("file", *path, "safetensors, .npy or .npz")->required();
+  command->add_option("file", *path, "safetensors, .npy, .npz or model.json")->required();
   command->footer(
       "Every byte is read: a broken file is named and the exit code is 1.\n"
       "Example: tenure inspect weights.safetensors");

@@ -26,6 +26,7 @@
 #include <ranges>
 #include <source_location>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ class TENURE_API ExampleSource {
   virtual Batch read_range(std::int64_t first, std::int64_t count) const;
 };
 
+struct CsvDatasetOptions;
 struct ShuffleOptions {
   std::optional<std::uint64_t> seed = {};  // default: drawn from the one set_seed began
   bool each_epoch = true;                  // a new order for every epoch
@@ -129,6 +131,15 @@ class TENURE_API Dataset {
     }
     return from_elements(elements, site);
   }
+
+  // Examples that stay in files (tenure/nn/files.h). Rows of a CSV file are found by an index of at
+  // most 8 MiB, in any order; the file must be a regular one and stay as it is.
+  static Dataset from_csv(const std::string& path, const CsvDatasetOptions& options,
+                          std::source_location site = std::source_location::current());
+  // Along axis 0 of .npy files, which are mapped: only what is read takes memory. An empty
+  // `y_path` for inputs alone.
+  static Dataset from_npy(const std::string& x_path, const std::string& y_path = {},
+                          std::source_location site = std::source_location::current());
 
   static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kForever = -1;

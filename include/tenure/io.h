@@ -187,6 +187,7 @@ class TENURE_API CsvReader {
 
  private:
   friend TENURE_API CsvTable read_csv(const std::string&, const CsvOptions&, std::source_location);
+  friend struct CsvAccess;
   void parse(std::size_t column, DType dtype, void* to) const;
   struct State;
   std::unique_ptr<State> state_;

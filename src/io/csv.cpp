@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/raise.h"
+#include "io/csv_access.h"
 #include "io/csv_number.h"
 #include "io/csv_rows.h"
 #include "io/host_tensor.h"
@@ -111,6 +112,15 @@ struct CsvReader::State {
   bool pending = false;  // the first row was read, and is no header
   bool has_row = false;
 };
+
+std::uint64_t CsvAccess::offset(const CsvReader& reader) { return reader.state_->rows.offset(); }
+void CsvAccess::seek(CsvReader& reader, std::uint64_t offset, std::size_t line) {
+  reader.state_->pending = reader.state_->has_row = false;
+  reader.state_->rows.seek(offset, line);
+}
+void CsvAccess::parse(const CsvReader& reader, std::size_t column, DType dtype, void* to) {
+  reader.parse(column, dtype, to);
+}
 
 CsvReader::CsvReader(const std::string& path, CsvOptions options)
     : state_(std::make_unique<State>(path, std::move(options))) {}

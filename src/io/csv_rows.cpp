@@ -24,13 +24,27 @@ CsvRows::CsvRows(const std::string& path, char delimiter, char quote, char comme
       delimiter_(static_cast<unsigned char>(delimiter)),
       quote_(quote == '\0' ? kNone : static_cast<unsigned char>(quote)),
       comment_(comment == '\0' ? kNone : static_cast<unsigned char>(comment)),
-      buffer_(kBuffer) {
+      buffer_(kBuffer),
+      most_(kBuffer) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   while (end_ < kByteOrderMark.size() && fill()) {
   }
   if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark)) {
     next_ = kByteOrderMark.size();
   }
+}
+
+void CsvRows::seek(std::uint64_t offset, std::size_t line) {
+  constexpr std::size_t kFirstRead = 4096;
+  if (::lseek(descriptor_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    origin_.fail("cannot be read from byte {}: {}", offset, std::generic_category().message(errno));
+  }
+  begin_ = next_ = end_ = 0;
+  at_end_ = false;
+  read_ = offset;
+  most_ = kFirstRead;
+  line_ = row_line_ = line;
+  fields_.clear();
 }
 
 bool CsvRows::fill() {
@@ -48,7 +62,8 @@ bool CsvRows::fill() {
     buffer_.resize(buffer_.size() * 2);
   }
   for (;;) {
-    const ssize_t count = ::read(descriptor_.get(), buffer_.data() + end_, buffer_.size() - end_);
+    const std::size_t wanted = std::min(most_, buffer_.size() - end_);
+    const ssize_t count = ::read(descriptor_.get(), buffer_.data() + end_, wanted);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       origin_.fail("cannot be read after line {}: {}", line_,
@@ -56,6 +71,8 @@ bool CsvRows::fill() {
     }
     at_end_ = count == 0;
     end_ += static_cast<std::size_t>(count);
+    read_ += static_cast<std::uint64_t>(count);
+    most_ = std::max(most_, std::min(2 * most_, kBuffer));
     return count != 0;
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ class CsvRows {
 
   bool next();  // false after the last row; blank and comment lines are none
   std::size_t line() const { return row_line_; }
+  // Where the row begins in the file, and back to where one began. A regular file only.
+  std::uint64_t offset() const { return read_ - (end_ - begin_); }
+  void seek(std::uint64_t offset, std::size_t line);
   // Until next().
   std::size_t size() const { return fields_.size(); }
   std::string_view field(std::size_t i) const {
@@ -45,9 +49,11 @@ class CsvRows {
   int quote_;
   int comment_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // the row
-  std::size_t next_ = 0;   // what follows it
-  std::size_t end_ = 0;    // of what was read
+  std::size_t begin_ = 0;   // the row
+  std::size_t next_ = 0;    // what follows it
+  std::size_t end_ = 0;     // of what was read
+  std::uint64_t read_ = 0;  // of the file
+  std::size_t most_ = 0;    // bytes to read next: few after a seek, more from then on
   bool at_end_ = false;
   std::size_t line_ = 1;
   std::size_t row_line_ = 0;

@@ -55,7 +55,9 @@ std::string SequentialModel::config() const {
     layers.push_back(layer_json(known->inputs.front().layer()));
   }
   for (const Layer& layer : all) layers.push_back(layer_json(layer));
-  return Json{{"name", name()}, {"layers", layers}}.dump();
+  Json config{{"name", name()}, {"layers", layers}};
+  if (!trainable()) config["trainable"] = false;
+  return config.dump();
 }
 
 std::string GraphModel::config() const {
@@ -85,18 +87,50 @@ std::string GraphModel::config() const {
   }
   for (const Node& input : structure_.inputs) inputs.push_back(names(input));
   for (const Node& output : structure_.outputs) outputs.push_back(names(output));
-  return Json{
-      {"name", name()}, {"layers", list}, {"input_layers", inputs}, {"output_layers", outputs}}
-      .dump();
+  Json config{
+      {"name", name()}, {"layers", list}, {"input_layers", inputs}, {"output_layers", outputs}};
+  if (!trainable()) config["trainable"] = false;
+  return config.dump();
 }
+
+namespace {
+
+// More than any model has; nodes hold one another, and chains of them must fit the stack.
+constexpr std::size_t kMostCalls = 10'000;
+
+void check_count(std::size_t calls) {
+  if (calls > kMostCalls) {
+    raise<ValueError>("model: {} layers and calls of them, more than {}", calls, kMostCalls);
+  }
+}
+
+std::string name_in(const Json& config) {
+  std::string name;
+  if (const auto found = config.find("name"); config.is_object() && found != config.end()) {
+    from_json(*found, "model: name", name);
+  }
+  return name;
+}
+
+void read_trainable(const Json& config, const Layer& model) {
+  const auto found = config.find("trainable");
+  if (!config.is_object() || found == config.end()) return;
+  bool trainable = true;
+  from_json(*found, "model: trainable", trainable);
+  if (!trainable) model.set_trainable(false);
+}
+
+}  // namespace
 
 Layer sequential_from_json(const Json& config) {
   // Older files have the list of layers in the place of the config.
   const Json& list = config.is_array() ? config : member(config, "layers");
+  check_count(list.size());
   std::vector<Layer> layers;
   from_json(list, "Sequential: layers", layers);
-  const std::string name = config.is_object() ? config.value("name", std::string()) : std::string();
-  return Sequential(std::move(layers), {.name = name}, {});
+  Sequential model(std::move(layers), {.name = name_in(config)}, {});
+  read_trainable(config, model);
+  return model;
 }
 
 namespace {
@@ -130,22 +164,29 @@ class GraphReader {
   explicit GraphReader(const Json& config) {
     const Json& list = member(config, "layers");
     if (!list.is_array()) broken("layers should be a list", list);
+    check_count(list.size());
+    std::size_t calls = list.size();
     for (const Json& each : list) {
       std::optional<Layer> layer;
       from_json(each, "Functional: layers", layer);
       if (!layer) broken("layers should be a list of layers", list);
-      const std::string name = each.value("name", layer->name());
-      Pending pending{*layer, {}, {}};
-      const Json inbound = each.value("inbound_nodes", Json::array());
-      if (!inbound.is_array()) broken("inbound_nodes should be a list", inbound);
-      for (const Json& call : inbound) pending.inputs.push_back(references(call));
+      const std::string own = name_in(each);
+      const std::string name = own.empty() ? layer->name() : own;
+      Pending pending{*layer, {}, {}, {}};
+      if (const auto inbound = each.find("inbound_nodes"); inbound != each.end()) {
+        if (!inbound->is_array()) broken("inbound_nodes should be a list", *inbound);
+        check_count(calls += inbound->size());
+        for (const Json& call : *inbound) pending.inputs.push_back(references(call));
+      }
+      pending.visiting.resize(pending.inputs.size());
       if (!layers_.emplace(name, std::move(pending)).second) {
         raise<ValueError>("model: two layers are called \"{}\"", name);
       }
     }
-    Model model(nodes(member(config, "input_layers")), nodes(member(config, "output_layers")),
-                {.name = config.value("name", std::string())}, {});
-    model_ = model;
+    std::vector<Node> inputs = nodes(member(config, "input_layers"));
+    std::vector<Node> outputs = nodes(member(config, "output_layers"));
+    model_ = Model(std::move(inputs), std::move(outputs), {.name = name_in(config)}, {});
+    read_trainable(config, *model_);
   }
   Layer take() { return *model_; }
 
@@ -154,8 +195,9 @@ class GraphReader {
     Layer layer;
     std::vector<std::vector<Reference>> inputs;  // per call
     std::map<std::size_t, std::vector<Node>> outputs;
-    bool visiting = false;
+    std::vector<bool> visiting;  // per call
   };
+  using Place = std::pair<Pending*, std::size_t>;  // a call
 
   std::vector<Node> nodes(const Json& json) {
     std::vector<Node> list;
@@ -163,41 +205,71 @@ class GraphReader {
     return list;
   }
 
-  Node node(const Reference& wanted) {
+  Place place(const Reference& wanted) {
     const auto found = layers_.find(wanted.layer);
     if (found == layers_.end()) {
       raise<ValueError>("model: a node is of \"{}\", which is no layer of it", wanted.layer);
     }
     Pending& pending = found->second;
-    auto made = pending.outputs.find(wanted.call);
-    if (made == pending.outputs.end()) {
-      std::vector<Node> outputs;
-      if (pending.inputs.empty() && wanted.call == 0) {
-        const LayerOptions& options = LayerAccess::base(pending.layer).layer_options();
-        outputs.push_back(LayerAccess::node(
-            std::make_shared<const NodeCall>(
-                NodeCall{pending.layer, {}, {{options.batch_input_shape, options.dtype}}, {}}),
-            0));
-      } else {
-        if (wanted.call >= pending.inputs.size()) {
-          raise<ValueError>("model: \"{}\" has {} calls, a node is of number {}", wanted.layer,
-                            pending.inputs.size(), wanted.call);
-        }
-        if (std::exchange(pending.visiting, true)) {
-          raise<ValueError>("model: \"{}\" depends on itself", wanted.layer);
-        }
-        std::vector<Node> inputs;
-        for (const Reference& input : pending.inputs[wanted.call]) inputs.push_back(node(input));
-        pending.visiting = false;
-        outputs = pending.layer.apply(std::move(inputs), std::source_location());
+    if (pending.inputs.empty() && wanted.call == 0) {
+      if (pending.layer.class_name() != "InputLayer") {
+        raise<ValueError>("model: \"{}\" is given nothing, and is no input", wanted.layer);
       }
-      made = pending.outputs.emplace(wanted.call, std::move(outputs)).first;
+    } else if (wanted.call >= pending.inputs.size()) {
+      raise<ValueError>("model: \"{}\" has {} calls, a node is of number {}", wanted.layer,
+                        pending.inputs.size(), wanted.call);
     }
-    if (wanted.output >= made->second.size()) {
+    return {&pending, wanted.call};
+  }
+
+  bool is_made(const Reference& wanted) {
+    const auto [pending, call] = place(wanted);
+    return pending->outputs.contains(call);
+  }
+
+  Node made(const Reference& wanted) {
+    const auto [pending, call] = place(wanted);
+    const std::vector<Node>& outputs = pending->outputs.at(call);
+    if (wanted.output >= outputs.size()) {
       raise<ValueError>("model: \"{}\" has {} outputs, a node is of number {}", wanted.layer,
-                        made->second.size(), wanted.output);
+                        outputs.size(), wanted.output);
     }
-    return made->second[wanted.output];
+    return outputs[wanted.output];
+  }
+
+  // What a call needs is made before it, on a stack of our own: a file decides how deep it is.
+  Node node(const Reference& wanted) {
+    std::vector<Reference> stack{wanted};
+    while (!stack.empty()) {
+      const Reference current = stack.back();
+      const auto [pending, call] = place(current);
+      if (pending->outputs.contains(call)) {
+        stack.pop_back();
+        continue;
+      }
+      if (pending->inputs.empty()) {
+        const LayerOptions& options = LayerAccess::base(pending->layer).layer_options();
+        const auto input = std::make_shared<const NodeCall>(
+            NodeCall{pending->layer, {}, {{options.batch_input_shape, options.dtype}}, {}});
+        pending->outputs[call] = {LayerAccess::node(input, 0)};
+        continue;
+      }
+      const std::size_t before = stack.size();
+      for (const Reference& input : pending->inputs[call]) {
+        if (!is_made(input)) stack.push_back(input);
+      }
+      if (stack.size() > before) {
+        if (pending->visiting[call]) {
+          raise<ValueError>("model: \"{}\" depends on itself", current.layer);
+        }
+        pending->visiting[call] = true;
+        continue;
+      }
+      std::vector<Node> inputs;
+      for (const Reference& input : pending->inputs[call]) inputs.push_back(made(input));
+      pending->outputs[call] = pending->layer.apply(std::move(inputs), std::source_location());
+    }
+    return made(wanted);
   }
 
   std::map<std::string, Pending> layers_;

@@ -9,6 +9,8 @@ namespace tenure::nn::detail {
 
 namespace {
 
+constexpr std::uint64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
+
 [[noreturn]] void wrong(const std::string& what, const char* wanted, const Json& json) {
   std::string found = json.dump();
   if (found.size() > 60) found = found.substr(0, 60) + "...";
@@ -80,14 +82,20 @@ Json to_json(const std::vector<Layer>& value) {
 }
 
 void from_json(const Json& json, const std::string& what, bool& value) {
+  if (json.is_null()) return;  // the default
   if (!json.is_boolean()) wrong(what, "true or false", json);
   value = json.get<bool>();
 }
 void from_json(const Json& json, const std::string& what, std::int64_t& value) {
-  if (!json.is_number_integer()) wrong(what, "a whole number", json);
+  if (json.is_null()) return;  // the default
+  if (!json.is_number_integer() ||
+      (json.is_number_unsigned() && json.get<std::uint64_t>() > kMostInteger)) {
+    wrong(what, "a whole number", json);
+  }
   value = json.get<std::int64_t>();
 }
 void from_json(const Json& json, const std::string& what, int& value) {
+  if (json.is_null()) return;  // the default
   std::int64_t wide = 0;
   from_json(json, what, wide);
   if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
@@ -96,10 +104,12 @@ void from_json(const Json& json, const std::string& what, int& value) {
   value = static_cast<int>(wide);
 }
 void from_json(const Json& json, const std::string& what, double& value) {
+  if (json.is_null()) return;  // the default
   if (!json.is_number()) wrong(what, "a number", json);
   value = json.get<double>();
 }
 void from_json(const Json& json, const std::string& what, std::string& value) {
+  if (json.is_null()) return;  // the default
   if (!json.is_string()) wrong(what, "text", json);
   value = json.get<std::string>();
 }
@@ -107,13 +117,17 @@ void from_json(const Json& json, const std::string& what, Shape& value) {
   value = {};
   if (json.is_null()) return;
   if (json.is_number_integer()) {
-    value = {json.get<std::int64_t>()};
+    std::int64_t number = 0;
+    from_json(json, what, number);
+    value = {number};
     return;
   }
   if (!json.is_array() || json.size() > 32) wrong(what, "a list of sizes", json);
   for (const Json& size : json) {
     if (!size.is_null() && !size.is_number_integer()) wrong(what, "a list of sizes", json);
-    value.push_back(size.is_null() ? kAny : size.get<std::int64_t>());
+    std::int64_t number = kAny;
+    from_json(size, what, number);
+    value.push_back(number);
   }
 }
 void from_json(const Json& json, const std::string& what, DType& value) {

@@ -14,6 +14,7 @@
 #include "memory/text.h"
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
+#include "nn/loading.h"
 #include "tensor/access.h"
 #include "tensor/variable_state.h"
 #include "tenure/control.h"
@@ -28,8 +29,6 @@ using tenure::detail::context;
 using tenure::detail::LabelRef;
 using tenure::detail::site_text;
 
-namespace {
-
 std::string snake_case(const std::string& name) {
   static const std::regex word("(.)([A-Z][a-z]+)"), border("([a-z])([A-Z])");
   std::string text = std::regex_replace(name, word, "$1_$2");
@@ -38,6 +37,8 @@ std::string snake_case(const std::string& name) {
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
+
+namespace {
 
 // dense, dense_1, dense_2, ...
 std::string next_name(const std::string& class_name) {
@@ -405,8 +406,10 @@ Variable LayerBase::add_weight(std::string_view name, const Shape& shape, Weight
     }
   }
   const detail::EagerScope eager;
+  detail::LoadScope* const loading = detail::LoadScope::current();
+  if (loading != nullptr) loading->take_weight(name, shape, options.dtype);
   Variable variable(
-      options.initializer(shape, options.dtype),
+      loading != nullptr ? zeros(shape, options.dtype) : options.initializer(shape, options.dtype),
       {.name = fmt::format("{}/{}", this->name(), name), .trainable = options.trainable},
       state_->label->site);
   state_->weights.push_back(
@@ -417,6 +420,9 @@ Variable LayerBase::add_weight(std::string_view name, const Shape& shape, Weight
 Variable LayerBase::add_state(std::string_view name, const Shape& shape, DType dtype) {
   detail::complete(*this);
   const detail::EagerScope eager;
+  if (detail::LoadScope* const loading = detail::LoadScope::current()) {
+    loading->take_state(name, shape, dtype);
+  }
   Variable slot(zeros(shape, dtype),
                 {.name = fmt::format("{}/{}", this->name(), name),
                  .trainable = false,

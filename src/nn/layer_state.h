@@ -113,7 +113,8 @@ int free_layer(LayerBase& base, const tenure::detail::LabelRef& by, std::source_
 void kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
                    std::source_location site);
 
-std::string layer_text(const LayerBase& base);  // Dense "dense_1"
+std::string snake_case(const std::string& class_name);  // of default names
+std::string layer_text(const LayerBase& base);          // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);
 
 }  // namespace tenure::nn::detail

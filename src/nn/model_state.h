@@ -68,6 +68,8 @@ std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what);
 // Metrics and names, and the optimizer's state, before the first step on such a batch.
 void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
              std::source_location site);
+void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& inputs,
+             std::source_location site);
 // One step: `batch` is not empty. Gives the losses.
 std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
                                std::source_location site);

@@ -16,10 +16,7 @@ Layer Node::layer() const { return call_->layer; }
 
 Node Input(InputOptions options, std::source_location site) {
   Spec spec{{options.batch_size}, options.dtype};
-  for (const std::int64_t size : options.shape) {
-    if (size < kAny) raise<ShapeError>("Input: a size is negative: {}", options.shape);
-    spec.shape.push_back(size);
-  }
+  for (const std::int64_t size : options.shape) spec.shape.push_back(size);
   return detail::input_node(std::move(spec), std::move(options.name), site);
 }
 
@@ -68,7 +65,25 @@ class InputLayer final : public ConfiguredLayer<InputLayerOptions> {
 
 }  // namespace
 
+namespace {
+
+// Sizes may come from a file; with all that vary at their least, they must be a tensor's.
+void check_sizes(const Shape& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape) {
+    if (size < kAny) raise<ShapeError>("Input: a size is negative: {}", shape);
+    if (size == kAny || size == 0) continue;
+    if (__builtin_mul_overflow(elements, size, &elements) || elements > kMost) {
+      raise<ShapeError>("Input: more elements than a tensor can have: {}", shape);
+    }
+  }
+}
+
+}  // namespace
+
 Node input_node(Spec spec, std::string name, std::source_location site) {
+  check_sizes(spec.shape);
   InputLayerOptions options;
   options.name = std::move(name);
   options.batch_input_shape = spec.shape;

@@ -26,6 +26,7 @@ struct OptimizerState {
 };
 
 struct OptimizerAccess {
+  static OptimizerBase& base(const Optimizer& optimizer) { return *optimizer.base_; }
   static OptimizerState& state(const OptimizerBase& base) { return *base.state_; }
 };
 

@@ -150,10 +150,16 @@ std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what) {
 void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
              std::source_location site) {
   if (compiled.ready) return;
-  ModelBase& base = ModelAccess::base(model);
-  const EagerScope eager;
   std::vector<Spec> inputs;
   for (const Tensor& input : x) inputs.push_back(spec_of(input));
+  prepare(model, compiled, inputs, site);
+}
+
+void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& inputs,
+             std::source_location site) {
+  if (compiled.ready) return;
+  ModelBase& base = ModelAccess::base(model);
+  const EagerScope eager;
   const std::vector<Spec> outputs = output_specs(base, inputs, site);
   const CompileOptions& options = compiled.options;
   if (options.loss.size() != 1 && options.loss.size() != outputs.size()) {

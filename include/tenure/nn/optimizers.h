@@ -39,6 +39,10 @@
 namespace tenure::nn {
 
 class OptimizerBase;
+namespace detail {
+struct OptimizerState;
+struct OptimizerAccess;
+}  // namespace detail
 
 // A copyable handle; by name ("adam") or as an object. Dropping the last one frees its state.
 class TENURE_API Optimizer {
@@ -69,6 +73,7 @@ class TENURE_API Optimizer {
   bool operator==(const Optimizer& other) const { return base_ == other.base_; }
 
  private:
+  friend struct detail::OptimizerAccess;
   std::shared_ptr<OptimizerBase> base_;
 };
 
@@ -183,11 +188,6 @@ struct OptimizerOptions {
   LearningRate learning_rate = 0.001;
   TENURE_OPTIMIZER_FIELDS({});
 };
-
-namespace detail {
-struct OptimizerState;
-struct OptimizerAccess;
-}  // namespace detail
 
 // What optimizers are made of: state per variable, and a function from old values to new ones.
 // Clipping, weight decay, schedules and counting are done for it.

@@ -1,0 +1,283 @@
+// Models in safetensors files. Weights lie under their names, what training needs beside them
+// under "optimizer/", "gradient/" and "state/", and the metadata tell how the model is made:
+//
+//   tenure.format   "1"
+//   tenure.model    {"class_name": ..., "config": ...} in Keras's schema
+//   tenure.compile  optimizer, losses, metrics; only of a model that was compiled
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/raise.h"
+#include "io/model_file.h"
+#include "io/model_parts.h"
+#include "io/weight_loading.h"
+#include "memory/context.h"
+#include "nn/containers.h"
+#include "nn/eager_scope.h"
+#include "tenure/nn/files.h"
+
+namespace tenure::io {
+
+using nn::detail::NamedVariable;
+
+const char* const kFormatKey = "tenure.format";
+const char* const kModelKey = "tenure.model";
+const char* const kCompileKey = "tenure.compile";
+
+namespace {
+
+constexpr const char* kFormat = "1";
+
+struct Entries {
+  NamedTensors tensors;
+  std::source_location site;
+  void add(const std::string& name, const Variable& variable) {
+    tensors.emplace_back(name, variable.read(site));
+  }
+};
+
+std::vector<NamedVariable> weights_of(const nn::Model& model, const char* what,
+                                      std::source_location site) {
+  nn::detail::check_alive(nn::detail::ModelAccess::base(model), site);
+  if (!model.is_built()) {
+    raise<ValueError>(
+        "{}: {} has no weights yet: call it, build it, or give its first layer an input_shape",
+        what, nn::detail::layer_text(nn::detail::ModelAccess::base(model)));
+  }
+  std::vector<NamedVariable> weights =
+      nn::detail::named_weights(nn::detail::ModelAccess::base(model));
+  for (const NamedVariable& weight : weights) {
+    if (is_reserved(weight.name)) {
+      raise<ValueError>("{}: \"{}\": a layer may not be called optimizer, state or gradient", what,
+                        weight.name);
+    }
+  }
+  return weights;
+}
+
+std::string architecture(const nn::Model& model) {
+  nn::ModelBase& base = nn::detail::ModelAccess::base(model);
+  if (nn::detail::structure_of(base) == nullptr) {
+    raise<UnsupportedError>(
+        "save: {} is a model of your own, whose code is in no file: save_weights, and load_weights "
+        "into one that your program made",
+        nn::detail::layer_text(base));
+  }
+  if (const nn::LayerBase* shared = nn::detail::layer_in_two_places(base)) {
+    raise<UnsupportedError>(
+        "save: {} stands in two of the models within {}, which a file cannot say: save_weights",
+        nn::detail::layer_text(*shared), nn::detail::layer_text(base));
+  }
+  try {
+    return Json{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}}.dump();
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(fmt::format("save: {}: {}", nn::detail::layer_text(base), error.what()));
+  } catch (const nlohmann::json::exception&) {
+    raise<ValueError>("save: {}: names and settings must be UTF-8", nn::detail::layer_text(base));
+  }
+}
+
+// A variable for every entry of the file that `chosen` accepts, and an entry for every variable.
+std::vector<WeightPair> fit_all(const SafetensorsReader& file,
+                                const std::vector<NamedVariable>& variables,
+                                const std::function<bool(std::string_view)>& chosen,
+                                WeightFaults& faults) {
+  std::map<std::string_view, std::size_t> entries;
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    const std::string& name = file.tensors()[i].name;
+    if (chosen(name)) entries.emplace(name, i);
+  }
+  std::vector<WeightPair> pairs;
+  for (const NamedVariable& variable : variables) {
+    const auto found = entries.find(variable.name);
+    if (found == entries.end()) {
+      faults.missing(variable.name);
+      continue;
+    }
+    const std::string wrong = mismatch(variable, file.tensors()[found->second]);
+    if (!wrong.empty()) faults.mismatched(wrong);
+    pairs.push_back({&variable, found->second});
+    entries.erase(found);
+  }
+  for (const auto& [name, entry] : entries) faults.unexpected(std::string(name));
+  return pairs;
+}
+
+std::uint64_t weight_bytes(const SafetensorsReader& file) {
+  std::uint64_t bytes = 0;
+  for (const TensorInfo& info : file.tensors()) {
+    // Half the bytes of a weight may be in the file, where it is to be widened.
+    if (!is_reserved(info.name)) bytes += 4 * info.nbytes;
+  }
+  return bytes;
+}
+
+void append(std::vector<NamedVariable>& to, std::vector<NamedVariable> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::vector<NamedVariable> states_of(const nn::Model& model) {
+  std::vector<NamedVariable> states =
+      nn::detail::named_states(nn::detail::ModelAccess::base(model));
+  for (NamedVariable& state : states) state.name = std::string(kStatePrefix) + state.name;
+  return states;
+}
+
+// Compiles the model as the file says; gives what of its state is in the file.
+std::vector<NamedVariable> compile_from(const Origin& origin, const SafetensorsReader& file,
+                                        const nn::Model& model,
+                                        const std::vector<NamedVariable>& weights,
+                                        std::source_location site) {
+  const auto text = file.metadata().find(kCompileKey);
+  if (text == file.metadata().end()) return {};
+  return about_file(origin, [&] {
+    const Json json = parse_model_json(origin, text->second);
+    model.compile(compile_from_json(origin, json), site);
+    const auto compiled = nn::detail::compiled_of(model, "load_model");
+    int held_back = 0;
+    nn::detail::ConfigReader(json, "compile")("held_back", held_back);
+    if (held_back < 0 || held_back >= compiled->options.accumulate) {
+      origin.fail("held_back is {} where a step takes {} batches", held_back,
+                  compiled->options.accumulate);
+    }
+    build_optimizer(
+        compiled->options.optimizer, weights,
+        [&](const std::string& name) { return file.contains(name); }, site);
+    if (held_back > 0) {
+      nn::detail::prepare(model, *compiled, model.inputs(), site);
+      compiled->held_back = held_back;
+    }
+    std::vector<NamedVariable> state = optimizer_state(compiled->options.optimizer, weights);
+    append(state, waiting_gradients(*compiled, weights));
+    return state;
+  });
+}
+
+}  // namespace
+}  // namespace tenure::io
+
+namespace tenure::nn {
+
+using detail::NamedVariable;
+using io::NamedTensors;
+using io::Origin;
+using io::WeightFaults;
+using io::WeightPair;
+
+void Model::save(const std::string& path, std::source_location site) const {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("save", site);
+  const std::vector<NamedVariable> weights = io::weights_of(*this, "save", site);
+  io::Metadata metadata{{io::kFormatKey, io::kFormat}, {io::kModelKey, io::architecture(*this)}};
+  std::vector<NamedVariable> all = weights;
+  std::shared_ptr<detail::Compiled> compiled;
+  {
+    detail::ModelState& state = detail::ModelAccess::state(*this);
+    const std::lock_guard lock(state.mutex);
+    compiled = state.compiled;
+  }
+  if (compiled != nullptr) {
+    try {
+      metadata[io::kCompileKey] = io::compile_json(*compiled).dump();
+    } catch (const UnsupportedError& error) {
+      throw UnsupportedError(fmt::format("save: {}: {}", detail::layer_text(*base_), error.what()));
+    }
+    io::append(all, io::optimizer_state(compiled->options.optimizer, weights));
+    io::append(all, io::waiting_gradients(*compiled, weights));
+  }
+  io::append(all, io::states_of(*this));
+  io::Entries entries{{}, site};
+  for (const NamedVariable& each : all) entries.add(each.name, each.variable);
+  io::save_safetensors(path, entries.tensors, metadata, site);
+}
+
+Model load_model(const std::string& path, std::source_location site) {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("load_model", site);
+  const Origin origin{"load_model", path};
+  const io::SafetensorsReader file(path);
+  const io::Metadata& metadata = file.metadata();
+  if (!metadata.contains(io::kModelKey) || !metadata.contains(io::kFormatKey)) {
+    origin.fail("no model: its metadata lack \"{}\" (for weights alone, load_weights into a model)",
+                io::kModelKey);
+  }
+  if (metadata.at(io::kFormatKey) != io::kFormat) {
+    origin.fail("of format {}, and this library reads {}",
+                io::printable(metadata.at(io::kFormatKey)), io::kFormat);
+  }
+  const io::Json json = io::parse_model_json(origin, metadata.at(io::kModelKey));
+  Model model = io::model_from_json(origin, json, io::weight_bytes(file));
+  const std::vector<NamedVariable> weights =
+      io::about_file(origin, [&] { return io::weights_of(model, "load_model", site); });
+  std::vector<NamedVariable> all = weights;
+  io::append(all, io::compile_from(origin, file, model, weights, site));
+  io::append(all, io::states_of(model));
+  WeightFaults faults;
+  const std::vector<WeightPair> pairs =
+      io::fit_all(file, all, [](std::string_view) { return true; }, faults);
+  faults.raise(origin, "the architecture");
+  io::assign_all(
+      pairs, [&](std::size_t i) { return file.read(file.tensors()[i].name, site); }, site);
+  return model;
+}
+
+void Model::save_weights(const std::string& path, std::source_location site) const {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("save_weights", site);
+  io::Entries entries{{}, site};
+  for (const NamedVariable& weight : io::weights_of(*this, "save_weights", site)) {
+    entries.add(weight.name, weight.variable);
+  }
+  io::save_safetensors(path, entries.tensors, {{io::kFormatKey, io::kFormat}}, site);
+}
+
+void Model::load_weights(const std::string& path, std::source_location site) const {
+  nn::load_weights(*this, path, {}, site);
+}
+
+LoadedWeights load_weights(const Model& model, const std::string& path, LoadOptions options,
+                           std::source_location site) {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("load_weights", site);
+  const Origin origin{"load_weights", path};
+  const std::vector<NamedVariable> weights = io::weights_of(model, "load_weights", site);
+  const io::SafetensorsReader file(path);
+  // Other programs' files may have any names; ours keep some for what is no weight.
+  const bool ours = file.metadata().contains(io::kFormatKey);
+  std::map<std::string_view, std::size_t> entries;
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    const std::string& name = file.tensors()[i].name;
+    if (!ours || !io::is_reserved(name)) entries.emplace(name, i);
+  }
+  LoadedWeights result;
+  WeightFaults faults;
+  std::vector<WeightPair> pairs;
+  for (const NamedVariable& weight : weights) {
+    const auto found = entries.find(weight.name);
+    if (found == entries.end()) {
+      if (!options.by_name) faults.missing(weight.name);
+      result.missing.push_back(weight.name);
+      continue;
+    }
+    const std::string wrong = io::mismatch(weight, file.tensors()[found->second]);
+    if (wrong.empty()) {
+      pairs.push_back({&weight, found->second});
+      result.loaded.push_back(weight.name);
+    } else {
+      if (!options.skip_mismatched) faults.mismatched(wrong);
+      result.mismatched.push_back(weight.name);
+    }
+    entries.erase(found);
+  }
+  for (const auto& [name, entry] : entries) {
+    if (!options.by_name) faults.unexpected(std::string(name));
+    result.unexpected.emplace_back(name);
+  }
+  faults.raise(origin, detail::layer_text(detail::ModelAccess::base(model)));
+  io::assign_all(
+      pairs, [&](std::size_t i) { return file.read(file.tensors()[i].name, site); }, site);
+  return result;
+}
+
+}  // namespace tenure::nn

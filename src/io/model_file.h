@@ -1,0 +1,10 @@
+// Keys of a model in the metadata of its file.
+#pragma once
+
+namespace tenure::io {
+
+extern const char* const kFormatKey;
+extern const char* const kModelKey;
+extern const char* const kCompileKey;
+
+}  // namespace tenure::io

@@ -1,0 +1,115 @@
+#include "io/model_json.h"
+
+#include "nn/layer_state.h"
+#include "nn/loading.h"
+
+namespace tenure::io {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+// Reading, writing and taking apart go down one call for each.
+constexpr std::size_t kMostDepth = 200;
+// Members are looked for one after the other.
+constexpr std::size_t kMostMembers = 10'000;
+// Room for states of recurrent layers, which files need not hold.
+constexpr std::uint64_t kStateBytes = std::uint64_t{32} << 20;
+
+class Bounds : public nlohmann::json_sax<Json> {
+ public:
+  explicit Bounds(const Origin& origin) : origin_(origin) {}
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t&) override {
+    if (++members_.back() > kMostMembers) {
+      origin_.fail("an object in the JSON has more than {} members", kMostMembers);
+    }
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    origin_.fail("not JSON at byte {}", position);
+  }
+
+ private:
+  bool open() {
+    members_.push_back(0);
+    if (members_.size() > kMostDepth) origin_.fail("the JSON is more than {} deep", kMostDepth);
+    return true;
+  }
+  bool close() {
+    members_.pop_back();
+    return true;
+  }
+
+  const Origin& origin_;
+  std::vector<std::size_t> members_;  // of each object that is open
+};
+
+bool is_kind(const Json& json, JsonKind kind) {
+  switch (kind) {
+    case JsonKind::object:
+      return json.is_object();
+    case JsonKind::array:
+      return json.is_array();
+    case JsonKind::string:
+      return json.is_string();
+  }
+  return false;
+}
+
+constexpr const char* kKinds[] = {"an object", "a list", "text"};
+
+}  // namespace
+
+Json parse_model_json(const Origin& origin, std::string_view text) {
+  if (text.size() > kMostBytes) {
+    origin.fail("{} bytes of JSON, more than the {} that are read", text.size(), kMostBytes);
+  }
+  Bounds bounds(origin);
+  Json::sax_parse(text, &bounds);
+  return Json::parse(text);
+}
+
+const Json* find_member(const Origin& origin, const Json& json, const char* key, JsonKind kind) {
+  if (!json.is_object()) origin.fail("\"{}\" is looked for in what is no object", key);
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return nullptr;
+  if (!is_kind(*found, kind)) {
+    origin.fail("\"{}\" should be {}", key, kKinds[static_cast<std::size_t>(kind)]);
+  }
+  return &*found;
+}
+
+const Json& member(const Origin& origin, const Json& json, const char* key, JsonKind kind) {
+  const Json* found = find_member(origin, json, key, kind);
+  if (found == nullptr) origin.fail("there is no \"{}\"", key);
+  return *found;
+}
+
+nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t weight_bytes) {
+  const Json& class_name = member(origin, json, "class_name", JsonKind::string);
+  const auto config = json.find("config");
+  if (config == json.end() || (!config->is_object() && !config->is_array())) {
+    origin.fail("the model has no \"config\"");
+  }
+  const nn::detail::LoadScope loading(weight_bytes, kStateBytes + 16 * weight_bytes);
+  const nn::Layer made = about_file(
+      origin, [&] { return nn::detail::layer_from_json(class_name.get<std::string>(), *config); });
+  auto base = std::dynamic_pointer_cast<nn::ModelBase>(nn::detail::LayerAccess::shared(made));
+  if (base == nullptr) {
+    origin.fail("the architecture is a {}, not a model", printable(made.class_name()));
+  }
+  return nn::Model(std::move(base));
+}
+
+}  // namespace tenure::io

@@ -1,0 +1,121 @@
+#include "io/model_parts.h"
+
+#include "core/raise.h"
+#include "nn/optimizer_state.h"
+#include "nn/training_parts.h"
+
+namespace tenure::io {
+
+using nn::detail::NamedVariable;
+using nn::detail::OptimizerAccess;
+using nn::detail::OptimizerState;
+
+namespace {
+
+NamedVariable named(std::string name, const Variable& variable) {
+  NamedVariable made;
+  made.name = std::move(name);
+  made.variable = variable;
+  return made;
+}
+
+std::string slot_name(const NamedVariable& weight, const nn::OptimizerBase::Slot& slot) {
+  return fmt::format("{}{}/{}", kOptimizerPrefix, weight.name, slot.name);
+}
+
+}  // namespace
+
+bool is_reserved(std::string_view name) {
+  return name.starts_with(kOptimizerPrefix) || name.starts_with(kStatePrefix) ||
+         name.starts_with(kGradientPrefix);
+}
+
+Json compile_json(const nn::detail::Compiled& compiled) {
+  const nn::CompileOptions& options = compiled.options;
+  Json losses = Json::array(), metrics = Json::array();
+  for (const nn::Loss& loss : options.loss) losses.push_back(nn::detail::to_json(loss));
+  for (const nn::Metric& metric : options.metrics) metrics.push_back(nn::detail::to_json(metric));
+  return {{"optimizer", nn::detail::to_json(options.optimizer)},
+          {"loss", losses},
+          {"metrics", metrics},
+          {"loss_weights", options.loss_weights},
+          {"accumulate", options.accumulate},
+          {"held_back", compiled.held_back},
+          {"eager", options.eager}};
+}
+
+nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
+  nn::CompileOptions options;
+  options.optimizer =
+      nn::detail::optimizer_from_json(member(origin, json, "optimizer", JsonKind::object));
+  for (const Json& loss : member(origin, json, "loss", JsonKind::array)) {
+    options.loss.push_back(nn::detail::loss_from_json(loss));
+  }
+  for (const Json& metric : member(origin, json, "metrics", JsonKind::array)) {
+    options.metrics.push_back(nn::detail::metric_from_json(metric));
+  }
+  for (const Json& weight : member(origin, json, "loss_weights", JsonKind::array)) {
+    double value = 0;
+    nn::detail::from_json(weight, "loss_weights", value);
+    options.loss_weights.push_back(value);
+  }
+  nn::detail::ConfigReader read(json, "compile");
+  read("accumulate", options.accumulate);
+  read("eager", options.eager);
+  return options;
+}
+
+std::vector<NamedVariable> optimizer_state(const nn::Optimizer& optimizer,
+                                           const std::vector<NamedVariable>& weights) {
+  const nn::OptimizerBase& base = OptimizerAccess::base(optimizer);
+  const OptimizerState& state = OptimizerAccess::state(base);
+  const std::lock_guard lock(state.mutex);
+  std::vector<NamedVariable> all;
+  if (!state.iterations.defined()) return all;
+  const auto add = [&](std::string_view name, const Variable& variable) {
+    all.push_back(named(fmt::format("{}{}", kOptimizerPrefix, name), variable));
+  };
+  add("iterations", state.iterations);
+  if (state.learning_rate.defined()) add("learning_rate", state.learning_rate);
+  const std::vector<nn::OptimizerBase::Slot> shared = base.shared_slots();
+  for (std::size_t i = 0; i < state.shared.size(); ++i) add(shared[i].name, state.shared[i]);
+  const std::vector<nn::OptimizerBase::Slot> slots = base.slots();
+  for (const NamedVariable& weight : weights) {
+    const auto found = state.found.find(weight.variable.id());
+    if (found == state.found.end()) continue;
+    const std::vector<Variable>& own = state.slots[found->second];
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      all.push_back(named(slot_name(weight, slots[i]), own[i]));
+    }
+  }
+  return all;
+}
+
+void build_optimizer(const nn::Optimizer& optimizer, const std::vector<NamedVariable>& weights,
+                     const std::function<bool(const std::string& name)>& has,
+                     std::source_location site) {
+  if (!has(std::string(kOptimizerPrefix) + "iterations")) return;
+  const std::vector<nn::OptimizerBase::Slot> slots = OptimizerAccess::base(optimizer).slots();
+  std::vector<Variable> variables;
+  for (const NamedVariable& weight : weights) {
+    const bool any =
+        std::ranges::any_of(slots, [&](const auto& slot) { return has(slot_name(weight, slot)); });
+    if (any) variables.push_back(weight.variable);
+  }
+  optimizer.build(variables, site);
+}
+
+std::vector<NamedVariable> waiting_gradients(const nn::detail::Compiled& compiled,
+                                             const std::vector<NamedVariable>& weights) {
+  std::vector<NamedVariable> all;
+  if (compiled.held_back == 0) return all;
+  for (std::size_t i = 0; i < compiled.accumulated.size(); ++i) {
+    const auto found = std::ranges::find(weights, compiled.trainable[i].id(),
+                                         [](const NamedVariable& w) { return w.variable.id(); });
+    if (found == weights.end()) continue;
+    all.push_back(named(std::string(kGradientPrefix) + found->name, compiled.accumulated[i]));
+  }
+  return all;
+}
+
+}  // namespace tenure::io

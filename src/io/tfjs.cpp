@@ -1,0 +1,258 @@
+// Layers models of TensorFlow.js.
+//
+// It names a weight by its layer, without the models around that layer; a wrapper may stand before
+// it, a cell may not; the converter from Python writes the whole path. So a weight is looked for
+// by its whole path, and then among those whose path leaves out or adds layers in between.
+#include "io/tfjs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "core/raise.h"
+#include "io/atomic_file.h"
+#include "io/host_tensor.h"
+#include "io/weight_loading.h"
+#include "memory/context.h"
+#include "nn/containers.h"
+#include "nn/eager_scope.h"
+#include "tenure/nn/files.h"
+
+namespace tenure::io {
+
+using nn::detail::NamedVariable;
+
+namespace {
+
+std::string read_text(const File& file) {
+  constexpr std::uint64_t kMost = std::uint64_t{32} << 20;
+  if (file.size() > kMost) {
+    file.origin().fail("{} bytes, more than the {} of a model.json that is read", file.size(),
+                       kMost);
+  }
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+Json read_json(const Origin& origin) {
+  return parse_model_json(origin, read_text(File(origin.format, origin.path)));
+}
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+std::vector<std::string> split(std::string_view name) {
+  if (name.ends_with(":0")) name.remove_suffix(2);  // of a name in a graph of TensorFlow
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    parts.emplace_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, "/"));
+}
+
+bool is_within(const std::vector<std::string>& some, const std::vector<std::string>& all) {
+  auto at = all.begin();
+  for (const std::string& part : some) {
+    at = std::find(at, all.end(), part);
+    if (at == all.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+std::vector<WeightPair> match(const Origin& origin, const std::vector<NamedVariable>& weights,
+                              const std::vector<TfjsWeight>& entries) {
+  std::map<std::string, std::size_t> exact;
+  std::multimap<std::string, std::size_t> by_own_name;
+  std::vector<std::vector<std::string>> paths;
+  std::vector<bool> used(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    paths.push_back(split(entries[i].info.name));
+    used[i] = entries[i].is_optimizer;
+    if (!used[i]) exact.emplace(joined(paths[i]), i);
+  }
+  std::vector<WeightPair> pairs;
+  std::vector<const NamedVariable*> rest;
+  for (const NamedVariable& weight : weights) {
+    auto found = exact.find(joined(weight.path));
+    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.model_path));
+    if (found != exact.end() && !used[found->second]) {
+      used[found->second] = true;
+      pairs.push_back({&weight, found->second});
+    } else {
+      rest.push_back(&weight);
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!used[i]) by_own_name.emplace(paths[i].back(), i);
+  }
+  WeightFaults faults;
+  for (const NamedVariable* weight : rest) {
+    const auto [first, last] = by_own_name.equal_range(weight->path.back());
+    std::vector<std::size_t> candidates;
+    for (auto each = first; each != last; ++each) {
+      const std::vector<std::string>& path = paths[each->second];
+      if (!used[each->second] && (is_within(path, weight->path) || is_within(weight->path, path))) {
+        candidates.push_back(each->second);
+      }
+    }
+    if (candidates.size() > 1) {
+      origin.fail("weight \"{}\" could be \"{}\" or \"{}\"", printable(joined(weight->path)),
+                  printable(entries[candidates[0]].info.name),
+                  printable(entries[candidates[1]].info.name));
+    }
+    if (candidates.empty()) {
+      faults.missing(joined(weight->path));
+      continue;
+    }
+    used[candidates[0]] = true;
+    pairs.push_back({weight, candidates[0]});
+  }
+  for (const WeightPair& pair : pairs) {
+    const std::string wrong = mismatch(*pair.weight, entries[pair.entry].info);
+    if (!wrong.empty()) faults.mismatched(wrong);
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!used[i]) faults.unexpected(entries[i].info.name);
+  }
+  faults.raise(origin, "the architecture");
+  return pairs;
+}
+
+std::uint64_t weight_bytes(const TfjsManifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const TfjsWeight& weight : manifest.weights()) bytes += weight.info.nbytes;
+  return bytes;
+}
+
+// What is spelled otherwise there.
+void translate(Json& json) {
+  if (json.is_array()) {
+    for (Json& each : json) translate(each);
+    return;
+  }
+  if (!json.is_object()) return;
+  if (const auto name = json.find("class_name"); name != json.end() && json.contains("config")) {
+    Json& config = json["config"];
+    if (*name == "L1") {
+      json["class_name"] = "L1L2";
+      config["l2"] = 0.0;
+    } else if (*name == "L2") {
+      json["class_name"] = "L1L2";
+      config["l1"] = 0.0;
+    }
+  }
+  for (auto& [key, value] : json.items()) {
+    if ((key == "activation" || key == "recurrent_activation") && value == "silu") {
+      value = "swish";
+    }
+    translate(value);
+  }
+}
+
+}  // namespace
+
+TfjsFile::TfjsFile(const std::string& path)
+    : origin{"load_tfjs_model", path},
+      json(read_json(origin)),
+      manifest(origin, folder_of(path), member(origin, json, "weightsManifest", JsonKind::array)) {}
+
+const Json& TfjsFile::architecture() const {
+  if (const Json* format = find_member(origin, json, "format", JsonKind::string);
+      format != nullptr && *format == "graph-model") {
+    origin.fail("a graph model, whose layers are not in the file: convert it as a layers model");
+  }
+  const Json& topology = member(origin, json, "modelTopology", JsonKind::object);
+  const Json* inner = find_member(origin, topology, "model_config", JsonKind::object);
+  return inner != nullptr ? *inner : topology;
+}
+
+}  // namespace tenure::io
+
+namespace tenure::nn {
+
+using detail::NamedVariable;
+using io::Json;
+
+Model load_tfjs_model(const std::string& path, std::source_location site) {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("load_tfjs_model", site);
+  const io::TfjsFile file(path);
+  Model model =
+      io::model_from_json(file.origin, file.architecture(), io::weight_bytes(file.manifest));
+  if (!model.is_built()) file.origin.fail("the model does not say the shape of its input");
+  const std::vector<NamedVariable> weights = io::about_file(
+      file.origin, [&] { return detail::named_weights(detail::ModelAccess::base(model)); });
+  const std::vector<io::TfjsWeight>& entries = file.manifest.weights();
+  const std::vector<io::WeightPair> pairs = io::match(file.origin, weights, entries);
+  io::assign_all(pairs, [&](std::size_t i) { return file.manifest.read(entries[i], site); }, site);
+  return model;
+}
+
+void save_tfjs_model(const Model& model, const std::string& folder, std::source_location site) {
+  const detail::EagerScope eager;
+  const tenure::detail::CallScope call("save_tfjs_model", site);
+  ModelBase& base = detail::ModelAccess::base(model);
+  detail::check_alive(base, site);
+  if (detail::structure_of(base) == nullptr) {
+    raise<UnsupportedError>(
+        "save_tfjs_model: {} does not know its inputs, or is a model of your own: only models of "
+        "layers can be run there",
+        detail::layer_text(base));
+  }
+  Json topology{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}};
+  io::translate(topology);
+  topology["keras_version"] = "tfjs-layers 4.22.0";
+  topology["backend"] = "tenure";
+  Json list = Json::array();
+  std::vector<io::HeldTensor> held;
+  for (const NamedVariable& weight : detail::named_weights(base)) {
+    const DType dtype = weight.variable.dtype();
+    if (dtype != DType::float32 && dtype != DType::int32 && dtype != DType::boolean) {
+      raise<DtypeError>("save_tfjs_model: \"{}\" is {}: float32, int32 and bool exist there",
+                        weight.name, dtype);
+    }
+    list.push_back({{"name", io::joined(weight.model_path)},
+                    {"shape", detail::to_json(weight.variable.shape())},
+                    {"dtype", std::string(name(dtype))}});
+    held.emplace_back(weight.variable.read(site), "save_tfjs_model", site);
+  }
+  const Json json{{"format", "layers-model"},
+                  {"generatedBy", "Tenure"},
+                  {"convertedBy", nullptr},
+                  {"modelTopology", topology},
+                  {"weightsManifest",
+                   Json::array({{{"paths", Json::array({"weights.bin"})}, {"weights", list}}})}};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    const io::Origin origin{"save_tfjs_model", folder};
+    origin.fail("the folder cannot be made: {}", error.message());
+  }
+  const std::filesystem::path to(folder);
+  // model.json last: whoever finds it new finds its weights, too.
+  io::AtomicFile weights("save_tfjs_model", (to / "weights.bin").string());
+  for (const io::HeldTensor& each : held) {
+    tenure::detail::StorageRef scratch;
+    weights.write(each.bytes(scratch));
+  }
+  io::AtomicFile text("save_tfjs_model", (to / "model.json").string());
+  try {
+    text.write(json.dump());
+  } catch (const nlohmann::json::exception&) {
+    raise<ValueError>("save_tfjs_model: {}: names and settings must be UTF-8",
+                      detail::layer_text(base));
+  }
+  weights.commit();
+  text.commit();
+}
+
+}  // namespace tenure::nn

@@ -1,0 +1,17 @@
+// The model.json of TensorFlow.js.
+#pragma once
+
+#include "io/model_json.h"
+#include "io/tfjs_manifest.h"
+
+namespace tenure::io {
+
+struct TfjsFile {
+  explicit TfjsFile(const std::string& path);
+  const Json& architecture() const;  // {"class_name": ..., "config": ...}
+  Origin origin;
+  Json json;
+  TfjsManifest manifest;
+};
+
+}  // namespace tenure::io

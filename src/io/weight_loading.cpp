@@ -1,0 +1,61 @@
+#include "io/weight_loading.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/raise.h"
+#include "tenure/create.h"
+#include "tenure/math.h"
+
+namespace tenure::io {
+
+void WeightFaults::add(List& list, const std::string& text) {
+  constexpr std::size_t kMost = 50;
+  if (list.count++ < kMost) list.some.push_back(printable(text));
+}
+
+void WeightFaults::raise(const Origin& origin, const std::string& what) const {
+  std::string text;
+  const auto tell = [&](const char* kind, const List& list) {
+    if (list.count == 0) return;
+    text += fmt::format("\n  {}: {}", kind, fmt::join(list.some, ", "));
+    if (list.count > list.some.size()) {
+      text += fmt::format(" and {} more", list.count - list.some.size());
+    }
+  };
+  tell("not in the file", missing_);
+  tell("not in the model", unexpected_);
+  tell("of another kind", mismatched_);
+  if (!text.empty()) origin.fail("the weights do not fit {}; nothing was changed{}", what, text);
+}
+
+std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& info) {
+  const Variable& variable = weight.variable;
+  if (info.shape != variable.shape()) {
+    return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name, info.shape,
+                       variable.shape());
+  }
+  const bool floats = info.dtype && is_floating(*info.dtype) && is_floating(variable.dtype());
+  if (!floats && info.dtype != variable.dtype()) {
+    return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name,
+                       printable(info.type), variable.dtype());
+  }
+  return {};
+}
+
+void assign_all(const std::vector<WeightPair>& pairs,
+                const std::function<Tensor(std::size_t entry)>& read, std::source_location site) {
+  std::vector<Tensor> values;
+  values.reserve(pairs.size());
+  for (const WeightPair& pair : pairs) {
+    Tensor value = read(pair.entry);
+    const DType dtype = pair.weight->variable.dtype();
+    values.push_back(value.dtype() == dtype ? std::move(value) : cast(value, dtype));
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    Variable variable = pairs[i].weight->variable;
+    variable.assign(Arg(std::move(values[i]), site));
+  }
+}
+
+}  // namespace tenure::io

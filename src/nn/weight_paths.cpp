@@ -1,0 +1,144 @@
+#include "nn/weight_paths.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "core/raise.h"
+#include "tenure/nn/model.h"
+
+namespace tenure::nn::detail {
+
+namespace {
+
+// The name by default without its number; the two of a Bidirectional say which way they go.
+std::string stem_of(const LayerBase& base) {
+  std::string stem = snake_case(base.class_name());
+  for (const char* way : {"forward_", "backward_"}) {
+    if (base.name().starts_with(way)) stem = way + stem;
+  }
+  return stem;
+}
+
+bool is_default_name(const LayerBase& base) {
+  const std::string stem = stem_of(base);
+  const std::string& name = base.name();
+  if (!name.starts_with(stem)) return false;
+  const std::string rest = name.substr(stem.size());
+  return rest.empty() ||
+         (rest.size() > 1 && rest[0] == '_' &&
+          std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+// What layers of one owner are called in files.
+std::vector<std::string> file_names(const std::vector<Layer>& layers) {
+  std::set<std::string> taken;
+  for (const Layer& layer : layers) {
+    if (!is_default_name(LayerAccess::base(layer))) taken.insert(layer.name());
+  }
+  std::map<std::string, int> used;
+  std::vector<std::string> names;
+  for (const Layer& layer : layers) {
+    if (!is_default_name(LayerAccess::base(layer))) {
+      names.push_back(layer.name());
+      continue;
+    }
+    const std::string stem = stem_of(LayerAccess::base(layer));
+    std::string name;
+    do {
+      const int number = used[stem]++;
+      name = number == 0 ? stem : stem + "_" + std::to_string(number);
+    } while (taken.contains(name));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+class Walk {
+ public:
+  explicit Walk(bool states) : states_(states) {}
+  std::vector<NamedVariable> take() { return std::move(found_); }
+
+  void visit(LayerBase& base, bool trainable) {
+    if (!seen_.insert(&base).second) return;
+    LayerState& state = LayerAccess::state(base);
+    trainable = trainable && state.trainable.load(std::memory_order_relaxed);
+    if (states_) {
+      for (const Variable& slot : state.slots) add(base, slot, false);
+    } else {
+      for (const Weight& weight : state.weights) {
+        add(base, weight.variable, trainable && weight.trainable);
+      }
+    }
+    const std::vector<std::string> names = file_names(state.layers);
+    for (std::size_t i = 0; i < state.layers.size(); ++i) {
+      LayerBase& inner = LayerAccess::base(state.layers[i]);
+      const bool is_model = dynamic_cast<const ModelBase*>(&inner) != nullptr;
+      path_.push_back(inner.name());
+      files_.push_back(names[i]);
+      if (!is_model) model_path_.push_back(inner.name());
+      visit(inner, trainable);
+      path_.pop_back();
+      files_.pop_back();
+      if (!is_model) model_path_.pop_back();
+    }
+  }
+
+ private:
+  void add(const LayerBase& base, const Variable& variable, bool trainable) {
+    std::string own = variable.name();
+    if (own.starts_with(base.name() + "/")) own = own.substr(base.name().size() + 1);
+    std::string name;
+    for (const std::string& each : files_) name += each + "/";
+    name += own;
+    if (!names_.insert(name).second) {
+      raise<ValueError>("{}: two {} would be called \"{}\" in a file: give one another name",
+                        layer_text(base), states_ ? "states" : "weights", name);
+    }
+    NamedVariable& made = found_.emplace_back();
+    made.path = path_;
+    made.path.push_back(own);
+    made.model_path = model_path_;
+    made.model_path.push_back(own);
+    made.name = std::move(name);
+    made.variable = variable;
+    made.trainable = trainable;
+  }
+
+  bool states_;
+  std::vector<std::string> path_, model_path_, files_;
+  std::unordered_set<const LayerBase*> seen_;
+  std::set<std::string> names_;
+  std::vector<NamedVariable> found_;
+};
+
+LayerBase* find_twice(LayerBase& base, std::unordered_set<const LayerBase*>& seen) {
+  for (const Layer& layer : LayerAccess::state(base).layers) {
+    LayerBase& inner = LayerAccess::base(layer);
+    if (!seen.insert(&inner).second) return &inner;
+    if (LayerBase* found = find_twice(inner, seen)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<NamedVariable> named_weights(LayerBase& model) {
+  Walk walk(false);
+  walk.visit(model, true);
+  return walk.take();
+}
+
+std::vector<NamedVariable> named_states(LayerBase& model) {
+  Walk walk(true);
+  walk.visit(model, true);
+  return walk.take();
+}
+
+LayerBase* layer_in_two_places(LayerBase& model) {
+  std::unordered_set<const LayerBase*> seen{&model};
+  return find_twice(model, seen);
+}
+
+}  // namespace tenure::nn::detail

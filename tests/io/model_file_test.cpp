@@ -1,0 +1,374 @@
+#include <nlohmann/json.hpp>
+
+#include "io/files.h"
+#include "tenure/nn/core_layers.h"
+#include "tenure/nn/files.h"
+#include "tenure/nn/recurrent_layers.h"
+
+namespace tenure::nn {
+namespace {
+
+using testing::floats;
+using testing::Floats;
+using testing::message_of;
+
+class ModelFile : public testing::Folder {
+ protected:
+  // The file with its metadata changed, or tensors left out.
+  std::string changed(const std::string& path, const io::Metadata& metadata,
+                      const std::string& without = "") {
+    io::Archive archive = io::load_safetensors(path);
+    for (const auto& [key, value] : metadata) archive.metadata[key] = value;
+    std::erase_if(archive.tensors, [&](const auto& each) { return each.first == without; });
+    io::save_safetensors(at("changed"), archive.tensors, archive.metadata);
+    return at("changed");
+  }
+};
+
+Tensor batch_x() {
+  return tensor({0.1f, -0.2f, 0.3f, 0.9f, 0.5f, -0.6f, -0.7f, 0.8f, 0.2f, 0.4f, -0.1f, 0.6f},
+                {4, 3});
+}
+Tensor batch_y() { return tensor({1.f, 0.f, -1.f, 0.5f}, {4, 1}); }
+
+Sequential small(const std::string& name = "small") {
+  return Sequential({Dense({.units = 5, .activation = "tanh", .input_shape = {3}}),
+                     Dense({.units = 1, .kernel_regularizer = L2(0.01)})},
+                    {.name = name});
+}
+
+std::vector<Floats> all_weights(const Model& model) {
+  std::vector<Floats> values;
+  for (const Tensor& weight : model.get_weights()) values.push_back(floats(weight));
+  return values;
+}
+
+TEST_F(ModelFile, gives_back_the_model_with_its_weights) {
+  const Sequential model = small();
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(again.class_name(), "Sequential");
+  EXPECT_EQ(again.name(), "small");
+  EXPECT_EQ(again.config(), model.config());
+  EXPECT_EQ(all_weights(again), all_weights(model));
+  EXPECT_EQ(floats(again.predict(batch_x())), floats(model.predict(batch_x())));
+}
+
+TEST_F(ModelFile, names_weights_by_layer_and_keeps_the_architecture_in_keras_schema) {
+  Sequential model({Dense({.units = 2, .input_shape = {3}, .name = "first"}), Dense({.units = 1})});
+  model.save(at("m"));
+  const io::SafetensorsReader file(at("m"));
+  EXPECT_TRUE(file.contains("first/kernel"));
+  EXPECT_TRUE(file.contains("dense/bias"));  // whatever number its name has in this program
+  const auto json = nlohmann::json::parse(file.metadata().at("tenure.model"));
+  EXPECT_EQ(json["class_name"], "Sequential");
+  EXPECT_EQ(json["config"]["layers"][0]["class_name"], "InputLayer");
+  EXPECT_EQ(json["config"]["layers"][1]["config"]["units"], 2);
+  EXPECT_EQ(file.metadata().at("tenure.format"), "1");
+  EXPECT_FALSE(file.metadata().contains("tenure.compile"));
+}
+
+class GoesOn : public ModelFile, public ::testing::WithParamInterface<Optimizer (*)()> {};
+
+TEST_P(GoesOn, training_after_a_file_is_what_it_would_have_been) {
+  const Sequential model = small();
+  model.compile({.optimizer = GetParam()(), .loss = {"mse"}, .metrics = {"mae"}});
+  for (int i = 0; i < 3; ++i) model.train_on_batch(batch_x(), batch_y());
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(again.optimizer().iterations(), 3);
+  EXPECT_EQ(again.optimizer().class_name(), model.optimizer().class_name());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(again.train_on_batch(batch_x(), batch_y()),
+              model.train_on_batch(batch_x(), batch_y()));
+  }
+  EXPECT_EQ(all_weights(again), all_weights(model));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, GoesOn,
+    ::testing::Values(
+        +[]() -> Optimizer { return SGD({.learning_rate = 0.1, .momentum = 0.9}); },
+        +[]() -> Optimizer { return Adam({.learning_rate = 0.05}); },
+        +[]() -> Optimizer { return Nadam(); },
+        +[]() -> Optimizer { return RMSprop({.momentum = 0.5, .centered = true}); },
+        +[]() -> Optimizer { return Adagrad(); }, +[]() -> Optimizer { return SGD(); },
+        +[]() -> Optimizer {
+          return Adam({.learning_rate = ExponentialDecay(
+                           {.initial_learning_rate = 0.1, .decay_steps = 2, .decay_rate = 0.5})});
+        }));
+
+TEST_F(ModelFile, a_learning_rate_that_was_set_later_comes_back) {
+  const Sequential model = small();
+  model.compile({.optimizer = "sgd", .loss = {"mse"}});
+  model.train_on_batch(batch_x(), batch_y());
+  model.optimizer().set_learning_rate(0.25);
+  model.save(at("m"));
+  EXPECT_EQ(load_model(at("m")).optimizer().learning_rate(), 0.25);
+}
+
+TEST_F(ModelFile, gradients_that_wait_for_more_batches_are_kept) {
+  const Sequential model = small();
+  model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = {"mse"}, .accumulate = 3});
+  for (int i = 0; i < 2; ++i) model.train_on_batch(batch_x() * float(i + 1), batch_y());
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  model.train_on_batch(batch_x(), batch_y());
+  again.train_on_batch(batch_x(), batch_y());
+  EXPECT_EQ(all_weights(again), all_weights(model));
+  EXPECT_EQ(again.optimizer().iterations(), 1);
+}
+
+TEST_F(ModelFile, settings_of_compile_come_back) {
+  const Node in = Input({.shape = {3}});
+  const Model model({in},
+                    {Dense({.units = 1, .name = "a"})(in), Dense({.units = 2, .name = "b"})(in)});
+  model.compile(
+      {.optimizer = "adam", .loss = {"mse", "mae"}, .metrics = {"mse"}, .loss_weights = {0.5, 2}});
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  const Batch batch{{batch_x()}, {batch_y(), ones({4, 2})}, {}};
+  EXPECT_EQ(again.train_on_batch(batch), model.train_on_batch(batch));
+}
+
+TEST_F(ModelFile, states_of_recurrent_layers_go_on_where_they_were) {
+  const Sequential model(
+      {GRU({.units = 3, .stateful = true, .batch_input_shape = {2, 4, 3}}), Dense({.units = 1})});
+  const Tensor x = random::normal({2, 4, 3}, {.seed = 5});
+  model.predict(x, {.batch_size = 2});
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(floats(again.get_states().front()), floats(model.get_states().front()));
+  EXPECT_EQ(floats(again.predict(x, {.batch_size = 2})),
+            floats(model.predict(x, {.batch_size = 2})));
+}
+
+TEST_F(ModelFile, shared_layers_nested_models_and_frozen_ones_come_back) {
+  const Node a = Input({.shape = {3}}), b = Input({.shape = {3}});
+  const Dense twin({.units = 2, .activation = "relu"});
+  const Sequential inner({Dense({.units = 4, .input_shape = {2}}), Dense({.units = 2})});
+  inner.set_trainable(false);
+  const Model model({a, b}, {inner(twin(a)), inner(twin(b))});
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(again.count_params(), model.count_params());
+  EXPECT_EQ(again.trainable_weights().size(), 2u);
+  const std::vector<Tensor> x{batch_x(), batch_x() * 2.f};
+  const std::vector<Tensor> y = model.predict(x), z = again.predict(x);
+  EXPECT_EQ(floats(y[0]), floats(z[0]));
+  EXPECT_EQ(floats(y[1]), floats(z[1]));
+}
+
+struct Scale : LayerBase {
+  using LayerBase::LayerBase;
+  void build(const Shape& input) override {
+    gain = add_weight("gain", {input[-1]}, {.initializer = "ones"});
+  }
+  Tensor call(const Tensor& x, const Call& c) override { return inner(x * gain, c); }
+  const char* class_name() const override { return "OwnScale"; }
+  Variable gain;
+  Layer inner = track(Dense({.units = 2}));
+};
+
+TEST_F(ModelFile, layers_of_ones_own_are_made_by_what_was_registered) {
+  const Layer scale = make_layer<Scale>();
+  const Sequential model({Dense({.units = 3, .input_shape = {3}}), scale});
+  scale.as<Scale>()->gain.assign(tensor({1.f, 2.f, 3.f}));
+  model.save(at("m"));
+  EXPECT_HAS(message_of<UnsupportedError>([&] { load_model(at("m")); }), "OwnScale");
+  register_layer("OwnScale", [](const std::string& config) {
+    const auto json = nlohmann::json::parse(config);
+    return make_layer<Scale>(LayerOptions{.name = json.value("name", "")});
+  });
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(floats(again.predict(batch_x())), floats(model.predict(batch_x())));
+}
+
+struct Net : ModelBase {
+  Tensor call(const Tensor& x, const Call& c) override { return out(hidden(x, c), c); }
+  const char* class_name() const override { return "Net"; }
+  Layer hidden = track(Dense({.units = 4, .activation = "tanh"}));
+  Layer out = track(Dense({.units = 1}));
+};
+
+TEST_F(ModelFile, of_a_model_of_ones_own_only_the_weights_are_saved) {
+  const Model net = make_model<Net>(), other = make_model<Net>();
+  EXPECT_HAS(message_of<ValueError>([&] { net.save_weights(at("w")); }), "has no weights yet");
+  const Floats y = floats(net(batch_x()));
+  EXPECT_HAS(message_of<UnsupportedError>([&] { net.save(at("m")); }), "a model of your own");
+  net.save_weights(at("w"));
+  other(batch_x());
+  other.load_weights(at("w"));  // whatever numbers the names of its layers have
+  EXPECT_EQ(floats(other(batch_x())), y);
+}
+
+TEST_F(ModelFile, what_no_file_can_say_is_refused) {
+  const Sequential activation(
+      {Dense({.units = 1, .activation = [](Tensor x) { return x * x; }, .input_shape = {3}})});
+  EXPECT_HAS(message_of<UnsupportedError>([&] { activation.save(at("m")); }), "activation");
+  const Sequential loss = small();
+  loss.compile({.optimizer = "sgd", .loss = {Loss([](Tensor a, Tensor b) { return a - b; })}});
+  EXPECT_HAS(message_of<UnsupportedError>([&] { loss.save(at("m")); }), "function of your own");
+  const Sequential unknown({Dense({.units = 1})});
+  EXPECT_HAS(message_of<ValueError>([&] { unknown.save(at("m")); }), "input_shape");
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_F(ModelFile, weights_fit_a_model_made_in_the_same_way) {
+  const Sequential a = small(), b = small();
+  a.save_weights(at("w"));
+  b.load_weights(at("w"));
+  EXPECT_EQ(all_weights(a), all_weights(b));
+  const Sequential c = small();
+  a.compile({.optimizer = "adam", .loss = {"mse"}});
+  a.train_on_batch(batch_x(), batch_y());
+  a.save(at("m"));
+  c.load_weights(at("m"));  // of a whole model, the weights
+  EXPECT_EQ(all_weights(a), all_weights(c));
+}
+
+TEST_F(ModelFile, every_weight_that_does_not_fit_is_named_and_nothing_changes) {
+  const Sequential from(
+      {Dense({.units = 4, .input_shape = {3}, .name = "a"}), Dense({.units = 2, .name = "b"})});
+  const Sequential to({Dense({.units = 4, .input_shape = {3}, .name = "a"}),
+                       Dense({.units = 3, .name = "b"}), Dense({.units = 1, .name = "c"})});
+  from.save_weights(at("w"));
+  io::Archive archive = io::load_safetensors(at("w"));
+  archive.tensors.emplace_back("d/kernel", zeros({1}));
+  io::save_safetensors(at("w"), archive.tensors, archive.metadata);
+  const std::vector<Floats> before = all_weights(to);
+  const std::string text = message_of<IoError>([&] { to.load_weights(at("w")); });
+  EXPECT_HAS(text, "not in the file: c/kernel, c/bias");
+  EXPECT_HAS(text, "not in the model: d/kernel");
+  EXPECT_HAS(text, "\"b/kernel\" is [4, 2] in the file, [4, 3] in the model");
+  EXPECT_EQ(all_weights(to), before);
+
+  EXPECT_HAS(message_of<IoError>([&] { load_weights(to, at("w"), {.by_name = true}); }),
+             "b/kernel");
+  EXPECT_EQ(all_weights(to), before);
+  const LoadedWeights done = load_weights(to, at("w"), {.by_name = true, .skip_mismatched = true});
+  EXPECT_EQ(done.loaded, (std::vector<std::string>{"a/kernel", "a/bias"}));
+  EXPECT_EQ(done.missing, (std::vector<std::string>{"c/kernel", "c/bias"}));
+  EXPECT_EQ(done.unexpected, std::vector<std::string>{"d/kernel"});
+  EXPECT_EQ(done.mismatched, (std::vector<std::string>{"b/kernel", "b/bias"}));
+  EXPECT_EQ(floats(to.get_weights()[0]), floats(from.get_weights()[0]));
+  EXPECT_EQ(floats(to.get_weights()[2]), before[2]);
+}
+
+TEST_F(ModelFile, half_floats_become_what_the_model_has) {
+  const Sequential model({Dense({.units = 1, .input_shape = {2}, .name = "d"})});
+  io::save_safetensors(at("w"), {{"d/kernel", cast(tensor({0.5f, -2.f}, {2, 1}), DType::float16)},
+                                 {"d/bias", tensor(std::vector<double>{0.25})}});
+  model.load_weights(at("w"));
+  EXPECT_EQ(all_weights(model), (std::vector<Floats>{{0.5f, -2.f}, {0.25f}}));
+  io::save_safetensors(at("w"),
+                       {{"d/kernel", zeros({2, 1}, DType::int32)}, {"d/bias", zeros({1})}});
+  EXPECT_HAS(message_of<IoError>([&] { model.load_weights(at("w")); }), "d/kernel");
+}
+
+TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_anything) {
+  small("m").save(at("m"));
+  const auto complaint = [&](const std::string& model) {
+    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", model}})); });
+  };
+  const auto sequential = [](const std::string& layers) {
+    return R"({"class_name":"Sequential","config":{"name":"m","layers":[)" + layers + "]}}";
+  };
+  const std::size_t before = memory().peak_bytes;
+  EXPECT_HAS(
+      complaint(sequential(
+          R"({"class_name":"Dense","config":{"units":1099511627776,"batch_input_shape":[null,3]}})")),
+      "the file has");
+  EXPECT_HAS(
+      complaint(sequential(
+          R"({"class_name":"Dense","config":{"units":9223372036854775807,"batch_input_shape":[null,9223372036854775807]}})")),
+      "more elements than a tensor can have");
+  EXPECT_HAS(
+      complaint(sequential(
+          R"({"class_name":"Dense","config":{"units":18446744073709551615,"batch_input_shape":[null,3]}})")),
+      "whole number");
+  EXPECT_HAS(
+      complaint(sequential(
+          R"({"class_name":"LSTM","config":{"units":1,"stateful":true,"batch_input_shape":[1000000000,1,1]}})")),
+      "state");
+  EXPECT_LT(memory().peak_bytes, before + (std::size_t{1} << 20));
+  EXPECT_HAS(complaint(sequential(R"({"class_name":"Dense","config":{"units":"many"}})")), "units");
+  EXPECT_HAS(complaint(sequential(R"({"class_name":"Dense","config":{"name":7,"units":1}})")), "");
+  EXPECT_HAS(complaint(R"({"class_name":"Dense","config":{"units":1}})"), "not a model");
+  EXPECT_HAS(complaint(R"({"class_name":"Sequential"})"), "config");
+  EXPECT_HAS(complaint("[]"), "no object");
+  EXPECT_HAS(complaint("{"), "not JSON");
+  EXPECT_HAS(complaint(std::string(100'000, '[')), "deep");
+  std::string wide = "{";
+  for (int i = 0; i < 20'000; ++i) wide += "\"k" + std::to_string(i) + "\":0,";
+  EXPECT_HAS(complaint(wide + "\"end\":0}"), "members");
+}
+
+TEST_F(ModelFile, graphs_that_cannot_be_are_refused) {
+  small("m").save(at("m"));
+  const auto complaint = [&](const std::string& layers, const std::string& out) {
+    const std::string json =
+        R"({"class_name":"Functional","config":{"name":"m","layers":[)"
+        R"({"class_name":"InputLayer","name":"in","config":{"name":"in","batch_input_shape":[null,3]},"inbound_nodes":[]},)" +
+        layers + R"(],"input_layers":[["in",0,0]],"output_layers":[)" + out + "]}}";
+    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", json}})); });
+  };
+  const auto flat = [](const std::string& name, const std::string& from) {
+    return R"({"class_name":"Activation","name":")" + name + R"(","config":{"name":")" + name +
+           R"(","activation":"relu"},"inbound_nodes":[[[")" + from + R"(",0,0,{}]]]})";
+  };
+  EXPECT_HAS(complaint(flat("a", "b") + "," + flat("b", "a"), R"(["a",0,0])"), "depends on itself");
+  EXPECT_HAS(complaint(flat("a", "a"), R"(["a",0,0])"), "depends on itself");
+  EXPECT_HAS(complaint(flat("a", "none"), R"(["a",0,0])"), "no layer of it");
+  EXPECT_HAS(complaint(flat("a", "in"), R"(["a",7,0])"), "has 1 calls");
+  EXPECT_HAS(complaint(flat("a", "in"), R"(["a",0,7])"), "has 1 outputs");
+  EXPECT_HAS(complaint(flat("a", "in") + "," + flat("a", "in"), R"(["a",0,0])"), "two layers");
+  // Deeper than any stack, backwards.
+  std::string chain = flat("l0", "in");
+  for (int i = 1; i < 20'000; ++i) {
+    chain = flat("l" + std::to_string(i), "l" + std::to_string(i - 1)) + "," + chain;
+  }
+  EXPECT_HAS(complaint(chain, R"(["l19999",0,0])"), "more than");
+}
+
+TEST_F(ModelFile, a_long_chain_of_layers_is_no_matter_for_the_stack) {
+  small("m").save(at("m"));
+  std::string layers;
+  constexpr int kLayers = 2000;
+  for (int i = kLayers; i > 0; --i) {
+    const std::string name = "l" + std::to_string(i);
+    const std::string from = i == 1 ? "in" : "l" + std::to_string(i - 1);
+    layers += R"(,{"class_name":"Activation","name":")" + name + R"(","config":{"name":")" + name +
+              R"(","activation":"linear"},"inbound_nodes":[[[")" + from + R"(",0,0,{}]]]})";
+  }
+  const std::string json =
+      R"({"class_name":"Functional","config":{"name":"m","layers":[)"
+      R"({"class_name":"InputLayer","name":"in","config":{"name":"in","batch_input_shape":[null,3]},"inbound_nodes":[]})" +
+      layers + R"(],"input_layers":[["in",0,0]],"output_layers":[["l2000",0,0]]}})";
+  io::save_safetensors(at("m"), io::NamedTensors{},
+                       {{"tenure.format", "1"}, {"tenure.model", json}});
+  EXPECT_EQ(load_model(at("m")).layers().size(), static_cast<std::size_t>(kLayers) + 1);
+}
+
+TEST_F(ModelFile, tensors_that_are_not_the_models_are_named) {
+  const Sequential model({Dense({.units = 2, .input_shape = {3}, .name = "only"})});
+  model.compile({.optimizer = "adam", .loss = {"mse"}});
+  model.train_on_batch(batch_x(), ones({4, 2}));
+  model.save(at("m"));
+  EXPECT_HAS(message_of<IoError>([&] { load_model(changed(at("m"), {}, "only/bias")); }),
+             "not in the file: only/bias");
+  EXPECT_HAS(message_of<IoError>([&] { load_model(changed(at("m"), {}, "optimizer/iterations")); }),
+             "not in the model: optimizer/");
+  EXPECT_HAS(message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.format", "2"}})); }),
+             "of format 2");
+  EXPECT_HAS(message_of<IoError>([&] {
+               load_model(changed(at("m"),
+                                  {{"tenure.compile", R"({"optimizer":{"class_name":"none"}})"}}));
+             }),
+             "none");
+  io::save_safetensors(at("w"), {{"x", zeros({1})}});
+  EXPECT_HAS(message_of<IoError>([&] { load_model(at("w")); }), "no model");
+}
+
+}  // namespace
+}  // namespace tenure::nn
