@@ -57,6 +57,7 @@ class Losses {
   Losses(std::vector<Loss> several) : list_(std::move(several)) {}
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
+  const std::vector<Loss>& list() const { return list_; }
   const Loss& of(std::size_t output) const { return list_[list_.size() == 1 ? 0 : output]; }
 
  private:
