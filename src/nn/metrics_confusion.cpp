@@ -123,8 +123,8 @@ class ConfusionMetric final : public ThresholdMetric {
   }
   std::vector<double> results() const override {
     const Counts all = counts();
-    std::vector<double> each;
-    for (std::size_t i = 0; i < all.tp.size(); ++i) each.push_back(result_(all, i));
+    std::vector<double> each(all.tp.size());
+    for (std::size_t i = 0; i < each.size(); ++i) each[i] = result_(all, i);
     return each;
   }
   std::shared_ptr<MetricBase> fresh() const override {
