@@ -222,7 +222,7 @@ TEST(Metrics, area_under_the_precision_recall_curve) {
     }
     last = next;
   }
-  expect_result(nn::AUC({.num_thresholds = 10, .curve = nn::Curve::PR}), data.batches(false), area,
+  expect_result(nn::AUC({.num_thresholds = 10, .curve = nn::Curve::pr}), data.batches(false), area,
                 1e-4);
   const Tensor raw = tensor({-3.f, 2.f, 1.f, 4.f});
   expect_result(nn::AUC({.thresholds = {0.8}, .from_logits = true}), {{y_true, raw, {}}}, 0.5);
@@ -352,7 +352,7 @@ TEST(Metrics, settings_survive_json) {
       nn::Precision({.thresholds = {0.2, 0.7}, .class_id = 2}),
       nn::Recall({.top_k = 3}),
       "true_positives",
-      nn::AUC({.num_thresholds = 20, .curve = nn::Curve::PR}),
+      nn::AUC({.num_thresholds = 20, .curve = nn::Curve::pr}),
       nn::AUC({.summation_method = nn::Summation::majoring, .thresholds = {0.1, 0.4}}),
       nn::F1Score({.average = "macro"}),
       nn::FBetaScore({.beta = 2, .threshold = 0.4}),

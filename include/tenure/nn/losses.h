@@ -1,9 +1,9 @@
 // Losses: what training makes small. By Keras name, as an object, or as a function of your own
 // from (y_true, y_pred) to one value per example.
 //
-//   model.compile({.optimizer = "adam", .loss = {nn::CategoricalCrossentropy({.from_logits =
-//   true})}}); nn::Loss own([](Tensor y_true, Tensor y_pred) { return mean(abs(y_true - y_pred),
-//   {-1}); });
+//   model.compile({.optimizer = "adam", .loss = {"mse"}});
+//   nn::Loss smoothed = nn::CategoricalCrossentropy({.from_logits = true, .label_smoothing = 0.1});
+//   nn::Loss own([](Tensor y, Tensor p) { return mean(abs(y - p), {-1}); });
 //
 // Names: mean_squared_error (mse), mean_absolute_error (mae), mean_absolute_percentage_error
 // (mape), mean_squared_logarithmic_error (msle), binary_crossentropy, categorical_crossentropy,

@@ -89,11 +89,11 @@ struct ConfusionOptions {
   std::optional<std::int64_t> class_id = {};  // only this one of the last axis counts
   std::string name = {};
 };
-enum class Curve { ROC, PR };
+enum class Curve { roc, pr };
 enum class Summation { interpolation, minoring, majoring };
 struct AUCOptions {
   std::int64_t num_thresholds = 200;  // evenly from 0 to 1
-  Curve curve = Curve::ROC;
+  Curve curve = Curve::roc;
   Summation summation_method = Summation::interpolation;
   std::vector<double> thresholds = {};  // in place of even ones; 0 and 1 are added
   bool from_logits = false;
