@@ -99,7 +99,8 @@ class TENURE_API LambdaFn {
   LambdaFn(F fn)
       : call_([fn = std::move(fn)](const std::vector<Tensor>& x) { return fn(only(x)); }) {}
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, const std::vector<Tensor>&>
+    requires(std::is_invocable_r_v<Tensor, const F&, const std::vector<Tensor>&> &&
+             !std::is_invocable_r_v<Tensor, const F&, Tensor>)
   LambdaFn(F fn) : call_(std::move(fn)) {}
   bool given() const { return call_ != nullptr; }
   const std::string& name() const { return name_; }  // empty where it is not registered

@@ -1,6 +1,9 @@
 #include "nn/layers/convolution.h"
 
 #include <array>
+#include <optional>
+
+#include "memory/context.h"
 
 namespace tenure::nn {
 
@@ -57,6 +60,23 @@ std::int64_t channels_of(const Shape& input, int axes, bool channels_first) {
 }
 
 namespace {
+
+// Whether nobody watches: then one operation may do the work of several.
+bool is_unwatched() {
+  const tenure::detail::Context& context = tenure::detail::context();
+  return context.tapes == nullptr && context.trace == nullptr;
+}
+
+// The activation as a part of a fused operation, where it can be.
+std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
+  using enum tenure::Activation;
+  if (activation.is_linear()) return linear;
+  for (const auto& [name, fused] : {std::pair("relu", relu), std::pair("relu6", relu6),
+                                    std::pair("elu", elu), std::pair("sigmoid", sigmoid)}) {
+    if (activation.name() == name) return fused;
+  }
+  return std::nullopt;
+}
 
 template <int Count>
 class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
