@@ -1,9 +1,7 @@
 #include "nn/layers/convolution.h"
 
+#include <algorithm>
 #include <array>
-#include <optional>
-
-#include "memory/context.h"
 
 namespace tenure::nn {
 
@@ -61,30 +59,12 @@ std::int64_t channels_of(const Shape& input, int axes, bool channels_first) {
 
 namespace {
 
-// Whether nobody watches: then one operation may do the work of several.
-bool is_unwatched() {
-  const tenure::detail::Context& context = tenure::detail::context();
-  return context.tapes == nullptr && context.trace == nullptr;
-}
-
-// The activation as a part of a fused operation, where it can be.
-std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
-  using enum tenure::Activation;
-  if (activation.is_linear()) return linear;
-  for (const auto& [name, fused] : {std::pair("relu", relu), std::pair("relu6", relu6),
-                                    std::pair("elu", elu), std::pair("sigmoid", sigmoid)}) {
-    if (activation.name() == name) return fused;
-  }
-  return std::nullopt;
-}
-
 template <int Count>
 class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
  public:
   explicit ConvLayer(ConvLayerOptions options)
       : ConfiguredLayer(checked(std::move(options))),
-        how_(convolution_options(kName, options_, Count == 1)),
-        fused_(fused_activation(options_.activation)) {}
+        how_(convolution_options(kName, options_, Count == 1)) {}
   const char* class_name() const override { return kName; }
 
   void build(const Shape& input) override {
@@ -104,14 +84,7 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
     check_rank(x.shape(), Count + 2);
     Tensor y;
     if constexpr (Count == 1) y = conv1d(x, kernel_, how_);
-    if constexpr (Count == 2) {
-      if (options_.use_bias && fused_ && !how_.channels_first && is_unwatched()) {
-        y = fused_conv2d(x, kernel_, {.bias = Arg(bias_), .activation = *fused_}, how_);
-        add_activity_loss(call, options_.activity_regularizer, y);
-        return y;
-      }
-      y = conv2d(x, kernel_, how_);
-    }
+    if constexpr (Count == 2) y = conv2d(x, kernel_, how_);
     if constexpr (Count == 3) y = conv3d(x, kernel_, how_);
     return with_bias(std::move(y), bias_, options_, how_.channels_first, call);
   }
@@ -126,7 +99,6 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
     return o;
   }
   const ConvOptions how_;
-  const std::optional<tenure::Activation> fused_;
   Variable kernel_, bias_;
 };
 
