@@ -112,12 +112,14 @@ class TENURE_API LambdaFn {
   std::string name_;
   Function call_;
 };
+// Lets files, and nn::Lambda({.function = "name"}), name a function of yours.
 TENURE_API void register_lambda(const std::string& name, LambdaFn fn);
 
 struct LambdaOptions {
   LambdaFn function = {};
   TENURE_LAYER_FIELDS;
 };
+// nn::Lambda({.function = [](Tensor x) { return x * 2.0; }})
 class TENURE_API Lambda : public Layer {
  public:
   explicit Lambda(LambdaOptions options,
