@@ -125,14 +125,4 @@ void add_activity_loss(const Call& call, const Regularizer& regularizer, const T
   call.add_loss(regularizer(y) / static_cast<double>(y.dim(0)));
 }
 
-std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
-  using enum tenure::Activation;
-  if (activation.is_linear()) return linear;
-  for (const auto& [name, fused] : {std::pair("relu", relu), std::pair("relu6", relu6),
-                                    std::pair("elu", elu), std::pair("sigmoid", sigmoid)}) {
-    if (activation.name() == name) return fused;
-  }
-  return std::nullopt;
-}
-
 }  // namespace tenure::nn::detail

@@ -170,9 +170,21 @@ void check_spec(const nn::Layer& layer, const std::vector<Tensor>& inputs) {
   EXPECT_EQ(layer.output_spec(specs).shape, want);
 }
 
+namespace {
+
+void check_nothing_is_left(const nn::Layer& layer, const std::vector<Tensor>& inputs,
+                           const nn::Call& call) {
+  const std::size_t before = memory().tensors;
+  const std::vector<Tensor> outputs = layer.apply(inputs, call);
+  EXPECT_EQ(memory().tensors, before + outputs.size());
+}
+
+}  // namespace
+
 void check_layer(const nn::Layer& layer, const std::vector<Tensor>& inputs, const nn::Call& call) {
   SCOPED_TRACE(layer.class_name() + " " + layer.config());
   check_gradients(layer, inputs, call);
+  check_nothing_is_left(layer, inputs, call);
   check_config(layer, inputs, call);
   check_trace(layer, inputs, call);
   check_spec(layer, inputs);

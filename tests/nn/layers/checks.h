@@ -44,7 +44,8 @@ void fill_weights(const nn::Layer& layer, unsigned seed = 7);
 //  - gradients with respect to inputs and weights are the differences that small steps make,
 //  - a layer made from its config and given its weights gives the same,
 //  - a traced function, also one for any batch size, gives the same,
-//  - it knows the shape of its output before there is one.
+//  - it knows the shape of its output before there is one,
+//  - a call leaves nothing behind but its outputs.
 void check_layer(const nn::Layer& layer, const std::vector<Tensor>& inputs,
                  const nn::Call& call = {});
 void check_config(const nn::Layer& layer, const std::vector<Tensor>& inputs,

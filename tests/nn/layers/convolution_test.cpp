@@ -114,15 +114,6 @@ TEST(ConvolutionLayers, every_rank_has_gradients_files_and_traces) {
   check_layer(filled(nn::Conv3DTranspose(up), small), {small});
 }
 
-TEST(ConvolutionLayers, a_convolution_gives_the_same_whether_a_tape_watches_or_not) {
-  const Tensor x = numbers({2, 5, 5, 3}).tensor(DType::float32);
-  const nn::Conv2D layer =
-      filled(nn::Conv2D({.filters = 4, .kernel_size = {3}, .activation = "relu"}), x);
-  const Tensor alone = layer(x);
-  const GradientTape tape;
-  expect_near(layer(x), grid_of(alone), 1e-6);
-}
-
 // Each input step adds a copy of the kernel to the output.
 Grid transposed(Grid& x, Grid& kernel, Grid& bias, int steps, const Window& w) {
   const auto batch = static_cast<int>(x.shape[0]), taps = static_cast<int>(kernel.shape[0]);

@@ -29,18 +29,6 @@ TEST(CoreLayers, dense_follows_its_definition) {
   check_layer(dense, {x.tensor()});
 }
 
-TEST(CoreLayers, dense_gives_the_same_whether_a_tape_watches_or_not) {
-  for (const char* activation : {"linear", "relu", "relu6", "elu", "sigmoid", "selu"}) {
-    const nn::Dense dense({.units = 5, .activation = activation});
-    const Tensor x = numbers({7, 3}).tensor(DType::float32);
-    dense(x);
-    fill_weights(dense);
-    const Tensor alone = dense(x);
-    const GradientTape tape;
-    expect_near(dense(x), grid_of(alone), 1e-6);
-  }
-}
-
 TEST(CoreLayers, an_activity_penalty_counts_per_example) {
   const nn::Dense dense({.units = 2, .use_bias = false, .activity_regularizer = nn::L1(0.5)});
   std::vector<Tensor> losses;

@@ -70,6 +70,7 @@ TEST(ImageLayers, what_does_not_fit_is_named) {
   EXPECT_THROW(nn::CenterCrop({.height = 2, .width = 2})(ones({4, 4})), ShapeError);
   EXPECT_THROW(nn::Resizing({.height = 0, .width = 2}), ValueError);
   EXPECT_THROW(nn::Resizing({.height = 1, .width = 2, .interpolation = "area"}), ValueError);
+  EXPECT_THROW(nn::CategoryEncoding({.num_tokens = 3})(tensor({3}, {1, 1})), ValueError);
   EXPECT_THROW(nn::CategoryEncoding({.num_tokens = 0}), ValueError);
   EXPECT_THROW(nn::CategoryEncoding({.num_tokens = 3, .output_mode = "int"}), ValueError);
   EXPECT_THROW(nn::CategoryEncoding({.num_tokens = 3})(ones({2, 2, 2})), ShapeError);

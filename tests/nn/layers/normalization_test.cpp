@@ -81,6 +81,23 @@ TEST(NormalizationLayers, a_traced_function_moves_the_averages_too) {
   expect_near(traced.get_weights()[3], grid_of(eager.get_weights()[3]), 1e-6);
 }
 
+TEST(NormalizationLayers, averages_move_once_where_the_gradient_computes_the_layer_again) {
+  const nn::BatchNormalization kept({.momentum = 0.5}), again({.momentum = 0.5});
+  const Tensor x = numbers({4, 3}).tensor(DType::float32);
+  again.set_recompute(true);
+  std::vector<Tensor> gradients;
+  for (const nn::BatchNormalization& layer : {kept, again}) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor loss = patterned_sum(layer(x, kTraining));
+    gradients.push_back(tape.gradient(loss, x));
+  }
+  expect_near(gradients[1], grid_of(gradients[0]), 1e-6);
+  for (std::size_t i = 2; i < 4; ++i) {
+    expect_near(again.get_weights()[i], grid_of(kept.get_weights()[i]), 1e-6);
+  }
+}
+
 TEST(NormalizationLayers, a_frozen_batch_normalization_keeps_its_averages) {
   const nn::BatchNormalization layer({.trainable = false});
   const Tensor x = numbers({4, 3}).tensor(DType::float32);
