@@ -12,6 +12,7 @@
 #include "core/raise.h"
 #include "io/atomic_file.h"
 #include "io/host_tensor.h"
+#include "io/tfjs_dialect.h"
 #include "io/weight_loading.h"
 #include "memory/context.h"
 #include "nn/containers.h"
@@ -133,31 +134,6 @@ std::uint64_t weight_bytes(const TfjsManifest& manifest) {
   return bytes;
 }
 
-// What is spelled otherwise there.
-void translate(Json& json) {
-  if (json.is_array()) {
-    for (Json& each : json) translate(each);
-    return;
-  }
-  if (!json.is_object()) return;
-  if (const auto name = json.find("class_name"); name != json.end() && json.contains("config")) {
-    Json& config = json["config"];
-    if (*name == "L1") {
-      json["class_name"] = "L1L2";
-      config["l2"] = 0.0;
-    } else if (*name == "L2") {
-      json["class_name"] = "L1L2";
-      config["l1"] = 0.0;
-    }
-  }
-  for (auto& [key, value] : json.items()) {
-    if ((key == "activation" || key == "recurrent_activation") && value == "silu") {
-      value = "swish";
-    }
-    translate(value);
-  }
-}
-
 }  // namespace
 
 TfjsFile::TfjsFile(const std::string& path)
@@ -209,7 +185,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
         detail::layer_text(base));
   }
   Json topology{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}};
-  io::translate(topology);
+  io::to_tfjs(topology);
   topology["keras_version"] = "tfjs-layers 4.22.0";
   topology["backend"] = "tenure";
   Json list = Json::array();

@@ -1,6 +1,7 @@
+#include <algorithm>
 #include <fstream>
 #include <numeric>
-#include <set>
+#include <random>
 
 #include "io/files.h"
 #include "tenure/nn/files.h"

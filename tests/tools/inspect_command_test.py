@@ -64,6 +64,39 @@ class InspectCommand(unittest.TestCase):
         rows = self.rows(inspect(FIXTURES / "structured.npy"))
         self.assertIn("[('a',", rows[3])
 
+    def test_the_layers_and_weights_of_a_javascript_model_are_listed(self):
+        models = pathlib.Path(__file__).resolve().parents[1] / "io" / "fixtures" / "tfjs"
+        rows = self.rows(inspect(models / "dense" / "model.json"))
+        self.assertIn("dense_Dense1 (Dense) [any, 4] 16".split(), rows)
+        self.assertIn("dense_Dense2/kernel float32 [4, 2] 32 B 0 0".split(), rows)
+        self.assertIn("TensorFlow.js", rows[0])
+        rows = self.rows(inspect(models / "shared_uint8" / "model.json"))
+        self.assertIn("twin (Dense) [any, 2] (shared) b".split(), rows)
+
+    def test_the_layers_of_a_model_are_listed_beside_its_weights(self):
+        layer = {"class_name": "Dense", "config": {
+            "name": "d", "units": 2, "use_bias": False, "batch_input_shape": [None, 1]}}
+        model = {"class_name": "Sequential", "config": {"name": "m", "layers": [layer]}}
+
+        def file(metadata):
+            return self.file(safetensors({
+                "__metadata__": {"tenure.format": "1", "tenure.model": json.dumps(metadata)},
+                "d/kernel": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]},
+            }, struct.pack("<2f", 1, 2)))
+
+        rows = self.rows(inspect(file(model)))
+        self.assertIn("d (Dense) [any, 2] 2".split(), rows)
+        self.assertIn("d/kernel float32 [1, 2] 8 B 0 0".split(), rows)
+        layer["class_name"] = "Unknown"
+        done = inspect(file(model))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('no layer is called "Unknown"', done.stdout)
+        layer.update(class_name="Dense", config={"name": "d", "units": 2**40,
+                                                 "batch_input_shape": [None, 1]})
+        done = inspect(file(model))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("bytes left for it", done.stderr)
+
     def test_a_broken_file_is_named_and_the_answer_is_no(self):
         whole = (FIXTURES / "stored.npz").read_bytes()
         damaged = bytearray(whole)
