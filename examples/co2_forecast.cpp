@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <tenure/nn.h>
 #include <tenure/tenure.h>
 
 namespace tn = tenure;
