@@ -12,18 +12,22 @@ namespace tenure::nn::detail {
 
 namespace {
 
+// A layer's name without its owner's, which cells have before theirs.
+std::string own_name(const LayerBase& owner, const LayerBase& base) {
+  const std::string before = owner.name() + "/";
+  return base.name().starts_with(before) ? base.name().substr(before.size()) : base.name();
+}
+
 // The name by default without its number; the two of a Bidirectional say which way they go.
-std::string stem_of(const LayerBase& base) {
+std::string stem_of(const LayerBase& base, const std::string& name) {
   std::string stem = snake_case(base.class_name());
   for (const char* way : {"forward_", "backward_"}) {
-    if (base.name().starts_with(way)) stem = way + stem;
+    if (name.starts_with(way)) stem = way + stem;
   }
   return stem;
 }
 
-bool is_default_name(const LayerBase& base) {
-  const std::string stem = stem_of(base);
-  const std::string& name = base.name();
+bool is_default_name(const std::string& name, const std::string& stem) {
   if (!name.starts_with(stem)) return false;
   const std::string rest = name.substr(stem.size());
   return rest.empty() ||
@@ -31,26 +35,24 @@ bool is_default_name(const LayerBase& base) {
           std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
-// What layers of one owner are called in files.
-std::vector<std::string> file_names(const std::vector<Layer>& layers) {
+// What the layers in `owner` are called in files.
+std::vector<std::string> file_names(const LayerBase& owner) {
+  const std::vector<Layer>& layers = LayerAccess::state(owner).layers;
+  std::vector<std::string> names, stems;
   std::set<std::string> taken;
   for (const Layer& layer : layers) {
-    if (!is_default_name(LayerAccess::base(layer))) taken.insert(layer.name());
+    const LayerBase& base = LayerAccess::base(layer);
+    names.push_back(own_name(owner, base));
+    stems.push_back(stem_of(base, names.back()));
+    if (!is_default_name(names.back(), stems.back())) taken.insert(names.back());
   }
   std::map<std::string, int> used;
-  std::vector<std::string> names;
-  for (const Layer& layer : layers) {
-    if (!is_default_name(LayerAccess::base(layer))) {
-      names.push_back(layer.name());
-      continue;
-    }
-    const std::string stem = stem_of(LayerAccess::base(layer));
-    std::string name;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!is_default_name(names[i], stems[i])) continue;
     do {
-      const int number = used[stem]++;
-      name = number == 0 ? stem : stem + "_" + std::to_string(number);
-    } while (taken.contains(name));
-    names.push_back(std::move(name));
+      const int number = used[stems[i]]++;
+      names[i] = number == 0 ? stems[i] : stems[i] + "_" + std::to_string(number);
+    } while (taken.contains(names[i]));
   }
   return names;
 }
@@ -71,13 +73,13 @@ class Walk {
         add(base, weight.variable, trainable && weight.trainable);
       }
     }
-    const std::vector<std::string> names = file_names(state.layers);
+    const std::vector<std::string> names = file_names(base);
     for (std::size_t i = 0; i < state.layers.size(); ++i) {
       LayerBase& inner = LayerAccess::base(state.layers[i]);
       const bool is_model = dynamic_cast<const ModelBase*>(&inner) != nullptr;
-      path_.push_back(inner.name());
+      path_.push_back(own_name(base, inner));
       files_.push_back(names[i]);
-      if (!is_model) model_path_.push_back(inner.name());
+      if (!is_model) model_path_.push_back(path_.back());
       visit(inner, trainable);
       path_.pop_back();
       files_.pop_back();

@@ -68,6 +68,23 @@ TEST_F(ModelFile, names_weights_by_layer_and_keeps_the_architecture_in_keras_sch
   EXPECT_FALSE(file.metadata().contains("tenure.compile"));
 }
 
+TEST_F(ModelFile, names_do_not_depend_on_what_else_the_program_made) {
+  for (int i = 0; i < 2; ++i) {
+    const Sequential model({Bidirectional(LSTM({.units = 1}), {.input_shape = {2, 1}}),
+                            Dense({.units = 1}), Dense({.units = 1, .name = "dense_1"}),
+                            Dense({.units = 1, .name = "mine"})});
+    model.save_weights(at("w"));
+    std::vector<std::string> found;
+    const io::SafetensorsReader file(at("w"));
+    for (const io::TensorInfo& each : file.tensors()) {
+      if (each.name.ends_with("/kernel")) found.push_back(each.name);
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{"bidirectional/forward_lstm/lstm_cell/kernel",
+                                               "bidirectional/backward_lstm/lstm_cell/kernel",
+                                               "dense/kernel", "dense_1/kernel", "mine/kernel"}));
+  }
+}
+
 class GoesOn : public ModelFile, public ::testing::WithParamInterface<Optimizer (*)()> {};
 
 TEST_P(GoesOn, training_after_a_file_is_what_it_would_have_been) {

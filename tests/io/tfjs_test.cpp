@@ -83,7 +83,8 @@ TEST_P(FromJavaScript, survives_a_way_back_and_a_file_of_ours) {
 INSTANTIATE_TEST_SUITE_P(Fixtures, FromJavaScript,
                          ::testing::Values("dense", "conv", "simple_rnn", "gru", "lstm",
                                            "bidirectional", "embedding", "shared", "nested",
-                                           "shared_uint8", "shared_uint16", "shared_float16"));
+                                           "nested_graph", "shared_uint8", "shared_uint16",
+                                           "shared_float16"));
 
 TEST_F(TfjsModel, topology_may_stand_under_model_config) {
   const std::string path = changed("dense", [](json& model) {
