@@ -53,8 +53,9 @@ NumberFault parse(std::string_view text, T& value) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return NumberFault::not_a_number;
   }
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
+  const char* const first = text.data();
+  const char* const last = first + text.size();
+  const auto [end, error] = std::from_chars(first, last, value);
   if (error == std::errc::invalid_argument || end != last) return NumberFault::not_a_number;
   if (error == std::errc()) return NumberFault::none;
   if constexpr (std::floating_point<T>) {

@@ -33,7 +33,7 @@ bool is_reserved(std::string_view name) {
 Json compile_json(const nn::detail::Compiled& compiled) {
   const nn::CompileOptions& options = compiled.options;
   Json losses = Json::array(), metrics = Json::array();
-  for (const nn::Loss& loss : options.loss) losses.push_back(nn::detail::to_json(loss));
+  for (const nn::Loss& loss : options.loss.list()) losses.push_back(nn::detail::to_json(loss));
   for (const nn::Metric& metric : options.metrics) metrics.push_back(nn::detail::to_json(metric));
   return {{"optimizer", nn::detail::to_json(options.optimizer)},
           {"loss", losses},
@@ -48,9 +48,11 @@ nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
   nn::CompileOptions options;
   options.optimizer =
       nn::detail::optimizer_from_json(member(origin, json, "optimizer", JsonKind::object));
+  std::vector<nn::Loss> losses;
   for (const Json& loss : member(origin, json, "loss", JsonKind::array)) {
-    options.loss.push_back(nn::detail::loss_from_json(loss));
+    losses.push_back(nn::detail::loss_from_json(loss));
   }
+  options.loss = std::move(losses);
   for (const Json& metric : member(origin, json, "metrics", JsonKind::array)) {
     options.metrics.push_back(nn::detail::metric_from_json(metric));
   }

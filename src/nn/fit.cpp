@@ -89,6 +89,13 @@ class ClassWeights {
   Tensor table_;
 };
 
+Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
+  Shape begin = Shape::filled(x.rank(), 0), size = Shape::filled(x.rank(), -1);
+  begin[0] = first;
+  size[0] = count;
+  return slice(x, begin, size);
+}
+
 Logs with_prefix(const std::string& prefix, Logs logs) {
   for (auto& [name, value] : logs) name = prefix + name;
   return logs;
@@ -385,16 +392,16 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                         x.front().dim(0), each.dim(0));
     }
   }
-  const std::int64_t rows = x.front().dim(0);
-  if (rows <= options.batch_size) return detail::predict_step(*this, x, site);
+  const std::int64_t examples = x.front().dim(0);
+  if (examples <= options.batch_size) return detail::predict_step(*this, x, site);
   check_batches(*this, Dataset::from_tensors(x), options.batch_size, "predict");
   std::vector<TensorVector> parts;  // per output
   {
     const tenure::detail::NoScope no_scope(tenure::detail::context());
-    for (std::int64_t first = 0; first < rows; first += options.batch_size) {
+    for (std::int64_t first = 0; first < examples; first += options.batch_size) {
       TensorVector batch;
       for (const Tensor& each : x) {
-        batch.push_back(slice(each, {first}, {std::min(options.batch_size, rows - first)}));
+        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first)));
       }
       TensorVector made = detail::predict_step(*this, batch, site);
       parts.resize(made.size());

@@ -155,8 +155,9 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
       LayerBase* layer = &base;  // the function is the layer's own
       state.recomputed = checkpoint(
           base.name(),
-          [layer](std::vector<Tensor> given, std::vector<Tensor> masks) {
-            std::vector<Tensor> losses;
+          [layer](std::vector<Tensor> given, std::vector<std::optional<Tensor>> given_masks) {
+            std::vector<Tensor> losses, masks;
+            for (const auto& mask : given_masks) masks.push_back(mask.value_or(Tensor()));
             std::vector<Tensor> made = call_once(
                 *layer, given, {.training = true, .masks = std::move(masks), .losses = &losses});
             LayerAccess::state(*layer).recomputed_outputs = made.size();
@@ -166,7 +167,11 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
           {}, site);
     }
   }
-  std::vector<Tensor> made = (*state.recomputed)(inputs, call.masks, site);
+  std::vector<std::optional<Tensor>> masks;
+  for (const Tensor& mask : call.masks) {
+    masks.push_back(mask.defined() ? std::optional(mask) : std::nullopt);
+  }
+  std::vector<Tensor> made = (*state.recomputed)(inputs, masks, site);
   const std::size_t outputs = state.recomputed_outputs;
   for (std::size_t i = outputs; i < made.size(); ++i) call.add_loss(made[i]);
   made.resize(outputs);

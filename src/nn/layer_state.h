@@ -44,7 +44,9 @@ struct LayerState {
   std::atomic<bool> disposed{false};
   std::optional<LayerDeath> death;
   // The call as one operation whose gradient runs it again.
-  std::optional<Function<std::vector<Tensor>(std::vector<Tensor>, std::vector<Tensor>)>> recomputed;
+  std::optional<
+      Function<std::vector<Tensor>(std::vector<Tensor>, std::vector<std::optional<Tensor>>)>>
+      recomputed;
   std::size_t recomputed_outputs = 0;  // what it gives after these are losses
   std::atomic<bool> warned_of_mask{false};
 };

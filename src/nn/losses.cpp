@@ -67,12 +67,15 @@ Loss::Loss(std::function<Tensor(Tensor, Tensor)> fn, std::string name, Reduction
 Loss::Loss(const char* name) : Loss(std::string(name)) {}
 Loss::Loss(const std::string& name) : Loss(detail::loss_from_json(Json(name))) {}
 
-Tensor Loss::per_example(const Tensor& y_true, const Tensor& y_pred) const {
+Tensor Loss::per_example(const Tensor& y_true, const Tensor& y_pred,
+                         std::source_location site) const {
+  const tenure::detail::CallScope scope("loss", site);
   return spec_->per_example(y_true, y_pred);
 }
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
-                        const Tensor& mask) const {
+                        const Tensor& mask, std::source_location site) const {
+  const tenure::detail::CallScope scope("loss", site);
   Tensor values = spec_->per_example(y_true, y_pred);
   Tensor valid = spec_->counts ? spec_->counts(values, y_true) : Tensor();
   if (mask.defined()) {
@@ -211,20 +214,20 @@ void can_do_without(LossSpec& spec, const char* activation, O options, Loss (*ma
 using detail::loss_spec;
 
 Loss MeanSquaredError(LossOptions o) {
-  return LossAccess::make(
-      loss_spec("MeanSquaredError", "mean_squared_error", std::move(o), detail::mean_squared_error));
+  return LossAccess::make(loss_spec("MeanSquaredError", "mean_squared_error", std::move(o),
+                                    detail::mean_squared_error));
 }
 Loss MeanAbsoluteError(LossOptions o) {
   return LossAccess::make(loss_spec("MeanAbsoluteError", "mean_absolute_error", std::move(o),
-                                  detail::mean_absolute_error));
+                                    detail::mean_absolute_error));
 }
 Loss MeanAbsolutePercentageError(LossOptions o) {
   return LossAccess::make(loss_spec("MeanAbsolutePercentageError", "mean_absolute_percentage_error",
-                                  std::move(o), detail::mean_absolute_percentage_error));
+                                    std::move(o), detail::mean_absolute_percentage_error));
 }
 Loss MeanSquaredLogarithmicError(LossOptions o) {
   return LossAccess::make(loss_spec("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error",
-                                  std::move(o), detail::mean_squared_logarithmic_error));
+                                    std::move(o), detail::mean_squared_logarithmic_error));
 }
 Loss KLDivergence(LossOptions o) {
   return LossAccess::make(
@@ -251,9 +254,9 @@ Loss Huber(HuberOptions o) {
   if (!(o.delta > 0)) raise<ValueError>("Huber: delta must be above 0: {}", o.delta);
   return LossAccess::make(
       loss_spec("Huber", "huber", std::move(o),
-              [](const Tensor& y_true, const Tensor& y_pred, const HuberOptions& options) {
-                return detail::huber(y_true, y_pred, options.delta);
-              }));
+                [](const Tensor& y_true, const Tensor& y_pred, const HuberOptions& options) {
+                  return detail::huber(y_true, y_pred, options.delta);
+                }));
 }
 Loss CosineSimilarity(CosineSimilarityOptions o) {
   return LossAccess::make(loss_spec(
@@ -273,21 +276,21 @@ Loss BinaryCrossentropy(CrossentropyOptions o) {
 Loss CategoricalCrossentropy(CrossentropyOptions o) {
   detail::check_smoothing("CategoricalCrossentropy", o);
   LossSpec spec = loss_spec("CategoricalCrossentropy", "categorical_crossentropy", o,
-                          detail::categorical_crossentropy);
+                            detail::categorical_crossentropy);
   if (o.axis == -1) detail::can_do_without(spec, "softmax", std::move(o), CategoricalCrossentropy);
   return LossAccess::make(std::move(spec));
 }
 Loss BinaryFocalCrossentropy(BinaryFocalCrossentropyOptions o) {
   detail::check_smoothing("BinaryFocalCrossentropy", o);
   LossSpec spec = loss_spec("BinaryFocalCrossentropy", "binary_focal_crossentropy", o,
-                          detail::binary_focal_crossentropy);
+                            detail::binary_focal_crossentropy);
   detail::can_do_without(spec, "sigmoid", std::move(o), BinaryFocalCrossentropy);
   return LossAccess::make(std::move(spec));
 }
 Loss CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions o) {
   detail::check_smoothing("CategoricalFocalCrossentropy", o);
   LossSpec spec = loss_spec("CategoricalFocalCrossentropy", "categorical_focal_crossentropy", o,
-                          detail::categorical_focal_crossentropy);
+                            detail::categorical_focal_crossentropy);
   if (o.axis == -1) {
     detail::can_do_without(spec, "softmax", std::move(o), CategoricalFocalCrossentropy);
   }
@@ -295,7 +298,7 @@ Loss CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions o) {
 }
 Loss SparseCategoricalCrossentropy(SparseCrossentropyOptions o) {
   LossSpec spec = loss_spec("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", o,
-                          detail::sparse_categorical_crossentropy);
+                            detail::sparse_categorical_crossentropy);
   spec.per_example = [o, name = spec.name](const Tensor& y_true, const Tensor& y_pred) {
     const detail::Pair pair = detail::paired_sparse(name, y_true, y_pred, o.axis);
     return detail::sparse_categorical_crossentropy(pair.y_true, pair.y_pred, o);

@@ -93,14 +93,20 @@ std::vector<double> MetricBase::numbers(std::size_t part) const {
 // ---- Metric
 
 Metric::Metric(const char* name) : Metric(std::string(name)) {}
-Metric::Metric(const std::string& name) : Metric(detail::metric_from_json(Json(name))) {}
+// It goes by the name that it was asked for with.
+Metric::Metric(const std::string& name)
+    : Metric(detail::metric_from_json({{"class_name", name}, {"config", {{"name", name}}}})) {}
 
-void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
+                    std::source_location site) const {
+  const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
   base_->update(y_true, y_pred, sample_weight);
 }
 
-void Metric::add(const Tensor& values, const Tensor& sample_weight) const {
+void Metric::add(const Tensor& values, const Tensor& sample_weight,
+                 std::source_location site) const {
+  const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
   base_->add(values, sample_weight);
 }
@@ -125,7 +131,11 @@ void Metric::reset() const {
 }
 
 std::string Metric::name() const { return base_->name(); }
-std::vector<Variable> Metric::variables() const { return MetricAccess::state(*base_).parts; }
+std::vector<Variable> Metric::variables() const {
+  const detail::MetricState& state = MetricAccess::state(*base_);
+  const std::lock_guard lock(state.mutex);
+  return state.parts;
+}
 std::string Metric::class_name() const { return base_->class_name(); }
 std::string Metric::config() const { return base_->config(); }
 

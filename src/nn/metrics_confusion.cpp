@@ -123,8 +123,8 @@ class ConfusionMetric final : public ThresholdMetric {
   }
   std::vector<double> results() const override {
     const Counts all = counts();
-    std::vector<double> each;
-    for (std::size_t i = 0; i < all.tp.size(); ++i) each.push_back(result_(all, i));
+    std::vector<double> each(all.tp.size());
+    for (std::size_t i = 0; i < each.size(); ++i) each[i] = result_(all, i);
     return each;
   }
   std::shared_ptr<MetricBase> fresh() const override {
@@ -173,7 +173,7 @@ class AUCMetric final : public ThresholdMetric {
       : ThresholdMetric(
             "AUC", options.name,
             {{"num_thresholds", options.num_thresholds},
-             {"curve", options.curve == Curve::ROC ? "ROC" : "PR"},
+             {"curve", options.curve == Curve::roc ? "ROC" : "PR"},
              {"summation_method", kSummations[static_cast<std::size_t>(options.summation_method)]},
              {"multi_label", false},
              {"thresholds", options.thresholds.empty() ? Json(nullptr) : Json(options.thresholds)},
@@ -186,16 +186,16 @@ class AUCMetric final : public ThresholdMetric {
   }
   std::vector<double> results() const override {
     const Counts c = counts();
-    if (options_.curve == Curve::PR && options_.summation_method == Summation::interpolation) {
+    if (options_.curve == Curve::pr && options_.summation_method == Summation::interpolation) {
       return {interpolated(c)};
     }
     double area = 0;
     const auto x = [&](std::size_t i) {
-      return options_.curve == Curve::ROC ? ratio(c.fp[i], c.fp[i] + c.tn[i])
+      return options_.curve == Curve::roc ? ratio(c.fp[i], c.fp[i] + c.tn[i])
                                           : ratio(c.tp[i], c.tp[i] + c.fn[i]);
     };
     const auto y = [&](std::size_t i) {
-      return options_.curve == Curve::ROC ? ratio(c.tp[i], c.tp[i] + c.fn[i])
+      return options_.curve == Curve::roc ? ratio(c.tp[i], c.tp[i] + c.fn[i])
                                           : ratio(c.tp[i], c.tp[i] + c.fp[i]);
     };
     for (std::size_t i = 0; i + 1 < c.tp.size(); ++i) {
@@ -394,7 +394,7 @@ AUCOptions auc_options(const Json& config) {
   if (curve != "ROC" && curve != "PR") {
     raise<ValueError>("AUC: no such curve: \"{}\" (there are: ROC, PR)", curve);
   }
-  options.curve = curve == "ROC" ? Curve::ROC : Curve::PR;
+  options.curve = curve == "ROC" ? Curve::roc : Curve::pr;
   const auto* const found = std::ranges::find(kSummations, summation);
   if (found == kSummations.end()) {
     raise<ValueError>("AUC: no such summation_method: \"{}\" (there are: {})", summation,

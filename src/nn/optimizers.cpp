@@ -1,5 +1,8 @@
 // The optimizers' formulas.
+#include <map>
+
 #include "core/raise.h"
+#include "core/warn.h"
 #include "nn/optimizer_state.h"
 #include "nn/parts.h"
 #include "nn/training_parts.h"
@@ -275,18 +278,37 @@ Optimizer from_json_as(const Json& config) {
   ConfigReader reader(config, "optimizer");
   common_optimizer_fields(reader, options);
   fields(reader, options);
-  // TensorFlow.js writes learningRate.
-  for (const char* key : {"learning_rate", "learningRate", "lr"}) {
-    const auto rate = config.find(key);
-    if (rate == config.end()) continue;
+  if (const auto rate = config.find("learning_rate"); rate != config.end()) {
     if (rate->is_number()) {
       options.learning_rate = rate->template get<double>();
     } else {
       options.learning_rate = schedule_from_json(*rate);
     }
-    break;
   }
   return T(std::move(options));
+}
+
+// Settings under Keras's names, whoever wrote them; what is null keeps its default.
+Json with_keras_names(const std::string& plain, const Json& config) {
+  static const std::map<std::string, std::string> names{{"learningrate", "learning_rate"},
+                                                        {"lr", "learning_rate"},
+                                                        {"beta1", "beta_1"},
+                                                        {"beta2", "beta_2"},
+                                                        {"usenesterov", "nesterov"}};
+  Json named = Json::object();
+  for (const auto& [key, value] : config.items()) {
+    if (value.is_null()) continue;
+    const auto found = names.find(plain_name(key));
+    named[found != names.end() ? found->second : key] = value;
+  }
+  // TensorFlow.js's name for rho; in Keras's older files something else stands beside it.
+  if (plain == "rmsprop" && !named.contains("rho") && named.contains("decay")) {
+    named["rho"] = named["decay"];
+  }
+  if (named.value("use_ema", Json(false)) == Json(true)) {
+    tenure::detail::warn("optimizer: use_ema in a file has no effect");
+  }
+  return named;
 }
 
 struct OptimizerRow {
@@ -309,10 +331,11 @@ constexpr OptimizerRow kOptimizers[] = {
 
 Optimizer optimizer_from_json(const Json& json) {
   const auto [name, config] = named_config(json, "optimizer");
-  const std::string plain = plain_name(name);
+  std::string plain = plain_name(name);
+  if (plain == "momentum") plain = "sgd";  // TensorFlow.js has two
   std::string known;
   for (const OptimizerRow& row : kOptimizers) {
-    if (plain_name(row.class_name) == plain) return row.make(config);
+    if (plain_name(row.class_name) == plain) return row.make(with_keras_names(plain, config));
     known += fmt::format("{}{}", known.empty() ? "" : ", ", plain_name(row.class_name));
   }
   raise<ValueError>("optimizer: no such one: \"{}\" (there are: {})", name, known);

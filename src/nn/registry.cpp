@@ -46,7 +46,7 @@ std::span<const LayerRow> container_layers() {
 
 Layer layer_from_json(const std::string& class_name, const Json& config) {
   for (const auto family :
-       {container_layers, activation_layers, attention_layers, convolution_layers, core_layers,
+       {activation_layers, attention_layers, container_layers, convolution_layers, core_layers,
         depthwise_convolution_layers, image_layers, merge_layers, normalization_layers,
         pooling_layers, recurrent_layers, regularization_layers, reshaping_layers,
         wrapper_layers}) {

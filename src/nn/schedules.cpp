@@ -33,7 +33,11 @@ Tensor constant(double value) { return full({}, value, DType::float64); }
 
 Tensor Schedule::operator()(const Tensor& step) const {
   if (!given()) raise<ValueError>("schedule: there is none");
-  const Tensor rate = function()(cast(step, DType::float64));
+  const Tensor at = cast(step, DType::float64);
+  const Tensor rate = [&] {
+    const tenure::detail::CallbackScope callback;
+    return function()(at);
+  }();
   if (rate.numel() != 1) {
     raise<ShapeError>("schedule: gives the rate as a scalar, not as a tensor of shape {}",
                       rate.shape());

@@ -40,7 +40,7 @@ Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
                       judged.outputs.size(), y.size());
   }
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const Loss& loss = options.loss.size() == 1 ? options.loss.front() : options.loss[i];
+    const Loss& loss = options.loss.of(i);
     judged.losses.push_back(
         loss(y[i], judged.outputs[i], weight.empty() ? Tensor() : weight.front(), masks[i]));
   }
@@ -180,7 +180,7 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
                "_";
       compiled.loss_names.push_back(prefix + "loss");
     }
-    const Loss& loss = options.loss.size() == 1 ? options.loss.front() : options.loss[i];
+    const Loss& loss = options.loss.of(i);
     for (const Metric& metric : options.metrics) {
       const std::string name = prefix + metric.name();
       compiled.metrics.push_back(metric.resolved(loss, outputs[i].shape).fresh());

@@ -27,7 +27,8 @@ namespace {
 
 std::source_location here() { return std::source_location::current(); }
 
-constexpr Keep kEveryInput{0xffff, 0};
+constexpr Keep kEveryInput{0x7f, 0};    // of a layer, which has up to seven
+constexpr Keep kEverything{0xffff, 0};  // of its gradient
 
 struct Sizes {
   std::int64_t batch, steps, features, units, columns;
@@ -252,7 +253,7 @@ constexpr OpDef backward_op(const char* name) {
           .infer = infer_backward,
           .inputs = OpDef::kVariadic,
           .outputs = OpDef::kVariadic,
-          .grad_keeps = kEveryInput,
+          .grad_keeps = kEverything,
           .grad = [](GradContext& g) -> Grads {
             return differentiate(g, [&](const std::vector<Tensor>& in) {
               return stepped_gradient(g.attrs_as<RecurrentGradAttrs>(), in);

@@ -504,6 +504,17 @@ TEST(Optimizers, L20_a_disposed_one_has_no_state_and_says_where_it_went) {
   EXPECT_EQ(floats(w.read()).size(), 2u) << "variables are not the optimizer's";
 }
 
+TEST(Optimizers, L20_a_traced_step_of_a_disposed_one_is_refused) {
+  const nn::Adam adam;
+  const Variable w(ones({2}), {.name = "w"});
+  const auto step = function("step", [&](Tensor g) { adam.apply({g}, {w}); });
+  step(ones({2}));
+  const Floats before = floats(w.read());
+  adam.dispose();
+  EXPECT_THROW(step(ones({2})), DisposedError);
+  EXPECT_EQ(floats(w.read()), before);
+}
+
 struct HalfStep : nn::OptimizerBase {
   HalfStep() : OptimizerBase({.learning_rate = 1}) {}
   Update update(const Tensor& value, const Tensor& gradient, const std::vector<Tensor>&,
@@ -547,6 +558,23 @@ TEST(Optimizers, settings_survive_json) {
   EXPECT_NEAR(keras.learning_rate(), 0.1, 1e-12);
   EXPECT_HAS(keras.config(), R"("beta_1":0.8)");
   EXPECT_HAS(keras.config(), R"("clipnorm":1.5)");
+  // As TensorFlow.js does.
+  const auto from_text = [](const char* text) {
+    return nn::detail::optimizer_from_json(Json::parse(text));
+  };
+  EXPECT_HAS(from_text(R"({"class_name": "Adam", "config": {"learningRate": 0.25, "beta1": 0.7,
+                           "beta2": 0.8, "epsilon": null}})")
+                 .config(),
+             R"("beta_1":0.7,"beta_2":0.8,"epsilon":1e-07)");
+  EXPECT_EQ(
+      from_text(R"({"class_name": "Adam", "config": {"learning_rate": 0.25}})").learning_rate(),
+      0.25);
+  EXPECT_HAS(from_text(R"({"class_name": "Momentum", "config": {"learning_rate": 0.1,
+                           "momentum": 0.6, "use_nesterov": true}})")
+                 .config(),
+             R"("momentum":0.6,"nesterov":true)");
+  EXPECT_HAS(from_text(R"({"class_name": "RMSProp", "config": {"decay": 0.6}})").config(),
+             R"("rho":0.6)");
   EXPECT_THROW(nn::detail::to_json(nn::SGD({.learning_rate = [](Tensor x) { return x; }})),
                UnsupportedError);
 }

@@ -99,7 +99,8 @@ class TENURE_API LambdaFn {
   LambdaFn(F fn)
       : call_([fn = std::move(fn)](const std::vector<Tensor>& x) { return fn(only(x)); }) {}
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, const std::vector<Tensor>&>
+    requires(std::is_invocable_r_v<Tensor, const F&, const std::vector<Tensor>&> &&
+             !std::is_invocable_r_v<Tensor, const F&, Tensor>)
   LambdaFn(F fn) : call_(std::move(fn)) {}
   bool given() const { return call_ != nullptr; }
   const std::string& name() const { return name_; }  // empty where it is not registered
@@ -111,12 +112,14 @@ class TENURE_API LambdaFn {
   std::string name_;
   Function call_;
 };
+// Lets files, and nn::Lambda({.function = "name"}), name a function of yours.
 TENURE_API void register_lambda(const std::string& name, LambdaFn fn);
 
 struct LambdaOptions {
   LambdaFn function = {};
   TENURE_LAYER_FIELDS;
 };
+// nn::Lambda({.function = [](Tensor x) { return x * 2.0; }})
 class TENURE_API Lambda : public Layer {
  public:
   explicit Lambda(LambdaOptions options,

@@ -41,7 +41,8 @@ struct CategoryEncodingOptions {
   std::string output_mode = "multi_hot";  // "one_hot": a row per index; "count": how often
   TENURE_LAYER_FIELDS;
 };
-// Indices, [batch, n] or [n], as rows of num_tokens. "count" takes weights as a second input.
+// Indices, [batch, n] or [n], as rows of num_tokens; one out of range is a ValueError. "count"
+// takes weights as a second input.
 TENURE_LAYER(CategoryEncoding, CategoryEncodingOptions);
 
 }  // namespace tenure::nn

@@ -1,9 +1,9 @@
 // Losses: what training makes small. By Keras name, as an object, or as a function of your own
 // from (y_true, y_pred) to one value per example.
 //
-//   model.compile({.optimizer = "adam", .loss = {nn::CategoricalCrossentropy({.from_logits =
-//   true})}}); nn::Loss own([](Tensor y_true, Tensor y_pred) { return mean(abs(y_true - y_pred),
-//   {-1}); });
+//   model.compile({.optimizer = "adam", .loss = {"mse"}});
+//   nn::Loss smoothed = nn::CategoricalCrossentropy({.from_logits = true, .label_smoothing = 0.1});
+//   nn::Loss own([](Tensor y, Tensor p) { return mean(abs(y - p), {-1}); });
 //
 // Names: mean_squared_error (mse), mean_absolute_error (mae), mean_absolute_percentage_error
 // (mape), mean_squared_logarithmic_error (msle), binary_crossentropy, categorical_crossentropy,
@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <type_traits>
 
@@ -56,8 +57,10 @@ class TENURE_API Loss {
   // and images); a mask leaves out what it is false for. Shapes other than y_pred's are a
   // ShapeError, but for a last axis of size 1, which either may lack.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
-                    const Tensor& mask = {}) const;
-  Tensor per_example(const Tensor& y_true, const Tensor& y_pred) const;
+                    const Tensor& mask = {},
+                    std::source_location site = std::source_location::current()) const;
+  Tensor per_example(const Tensor& y_true, const Tensor& y_pred,
+                     std::source_location site = std::source_location::current()) const;
   std::string name() const;        // "mean_squared_error"
   std::string class_name() const;  // "MeanSquaredError"; empty for a function of yours
   std::string config() const;

@@ -45,9 +45,11 @@ class TENURE_API Metric {
   explicit Metric(std::shared_ptr<MetricBase> base) : base_(std::move(base)) {}
 
   // Eager or in a trace.
-  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
+              std::source_location site = std::source_location::current()) const;
   // Of Mean and Sum, which measure values that are there already.
-  void add(const Tensor& values, const Tensor& sample_weight = {}) const;
+  void add(const Tensor& values, const Tensor& sample_weight = {},
+           std::source_location site = std::source_location::current()) const;
   double result() const;                // 0 before the first update
   std::vector<double> results() const;  // one per threshold or class; result() is their mean
   void reset() const;
@@ -87,11 +89,11 @@ struct ConfusionOptions {
   std::optional<std::int64_t> class_id = {};  // only this one of the last axis counts
   std::string name = {};
 };
-enum class Curve { ROC, PR };
+enum class Curve { roc, pr };
 enum class Summation { interpolation, minoring, majoring };
 struct AUCOptions {
   std::int64_t num_thresholds = 200;  // evenly from 0 to 1
-  Curve curve = Curve::ROC;
+  Curve curve = Curve::roc;
   Summation summation_method = Summation::interpolation;
   std::vector<double> thresholds = {};  // in place of even ones; 0 and 1 are added
   bool from_logits = false;

@@ -25,11 +25,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,9 +46,27 @@
 
 namespace tenure::nn {
 
+// One loss for every output, or one for each.
+class Losses {
+ public:
+  Losses() = default;
+  template <class L>
+    requires std::is_convertible_v<L, Loss>
+  Losses(L loss) : list_{Loss(std::move(loss))} {}
+  Losses(std::initializer_list<Loss> several) : list_(several) {}
+  Losses(std::vector<Loss> several) : list_(std::move(several)) {}
+  bool empty() const { return list_.empty(); }
+  std::size_t size() const { return list_.size(); }
+  const std::vector<Loss>& list() const { return list_; }
+  const Loss& of(std::size_t output) const { return list_[list_.size() == 1 ? 0 : output]; }
+
+ private:
+  std::vector<Loss> list_;
+};
+
 struct CompileOptions {
   Optimizer optimizer = "rmsprop";
-  std::vector<Loss> loss = {};            // one, or one per output
+  Losses loss = {};
   std::vector<Metric> metrics = {};       // of every output
   std::vector<double> loss_weights = {};  // per output; default: 1
   int accumulate = 1;  // batches whose gradients are averaged into one step of the optimizer

@@ -1,7 +1,6 @@
 // Normalisation: by the batch, by the example, by groups of channels.
 //
-//   nn::Sequential model({nn::Conv2D({.filters = 8, .kernel_size = {3}}),
-//   nn::BatchNormalization()});
+//   nn::Sequential model({nn::Dense({.units = 8}), nn::BatchNormalization()});
 #pragma once
 
 #include <cstdint>

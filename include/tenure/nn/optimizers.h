@@ -27,13 +27,14 @@
 #include "tenure/variable.h"
 
 // The settings that every optimizer has. They come last, so that they can follow its own. At most
-// one of the three ways to clip gradients may be set.
-#define TENURE_OPTIMIZER_FIELDS(decay)                                          \
-  std::optional<double> weight_decay = decay;                                   \
-  std::optional<double> clipnorm = {};                                          \
-  std::optional<double> clipvalue = {};                                         \
-  std::optional<double> global_clipnorm = {};                                   \
-  std::vector<std::string> exclude_from_weight_decay = {}; /* parts of names */ \
+// one of the three ways to clip gradients may be set. Variables whose names contain one of
+// exclude_from_weight_decay (which files do not keep, as in Keras) are not decayed.
+#define TENURE_OPTIMIZER_FIELDS(decay)                     \
+  std::optional<double> weight_decay = decay;              \
+  std::optional<double> clipnorm = {};                     \
+  std::optional<double> clipvalue = {};                    \
+  std::optional<double> global_clipnorm = {};              \
+  std::vector<std::string> exclude_from_weight_decay = {}; \
   std::string name = {}
 
 namespace tenure::nn {

@@ -1,7 +1,7 @@
 // Layers that put elements elsewhere: shapes, repetitions, crops, margins. The batch stays axis 0.
 //
-//   nn::Flatten();   nn::Reshape({.target_shape = {-1, 4}});   nn::ZeroPadding2D({.padding = {{1,
-//   1}}});
+//   nn::Reshape({.target_shape = {-1, 4}});
+//   nn::ZeroPadding2D({.padding = {{1, 1}, {2, 2}}});
 #pragma once
 
 #include <cstdint>

@@ -122,10 +122,9 @@ struct Forward {
     panels = {recurrent, units, units, gate_vectors(), columns};
     candidate_panels = {recurrent + 2 * units, units, units, 0, columns};
     if (!packs) return;
-    panels = pack(recurrent, columns, 1, units, units, gate_vectors(), weights);
+    panels = pack(recurrent, columns, units, units, gate_vectors(), weights);
     if (resets_first()) {
-      candidate_panels =
-          pack(recurrent + 2 * units, columns, 1, units, units, 0, candidate_weights);
+      candidate_panels = pack(recurrent + 2 * units, columns, units, units, 0, candidate_weights);
     }
   }
 

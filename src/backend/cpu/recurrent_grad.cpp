@@ -30,7 +30,7 @@ namespace {
 
 using ops::RecurrentKind;
 
-constexpr std::int64_t kChunkRows = 256;  // samples times steps
+constexpr std::int64_t kChunkRows = 512;  // samples times steps
 
 template <class T>
 struct Backward {
@@ -41,7 +41,7 @@ struct Backward {
   const std::uint8_t* mask;
   const T *states, *gates, *cells, *d_sequence, *d_output, *d_state, *d_cell;
   T *dx, *d_kernel, *d_recurrent, *d_bias, *d_first_state, *d_first_cell;
-  // Scratch. Of a chunk, row * steps + step counts its rows, except for `weights` and the flows.
+  // Scratch. What a chunk has per step and sample lies in the order of samples, then steps.
   std::int64_t chunk;           // steps
   T *weights, *gate_weights;    // transposed
   T* turned_kernel;             // transposed
@@ -105,18 +105,12 @@ struct Backward {
     const std::int64_t units = sizes.units, columns = sizes.columns;
     std::fill_n(zeros, units, T{0});
     if (resets_first()) {
-      panels = pack(recurrent + 2 * units, 1, columns, units, units, 0, weights);
-      gate_panels = pack(recurrent, 1, columns, 2 * units, units, 0, gate_weights);
+      panels = pack_transposed(recurrent + 2 * units, columns, units, units, weights);
+      gate_panels = pack_transposed(recurrent, columns, 2 * units, units, gate_weights);
     } else {
-      panels = pack(recurrent, 1, columns, columns, units, 0, weights);
+      panels = pack_transposed(recurrent, columns, columns, units, weights);
     }
-    if (attrs.of_x) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        for (std::int64_t i = 0; i < sizes.features; ++i) {
-          turned_kernel[j * sizes.features + i] = kernel[i * columns + j];
-        }
-      }
-    }
+    if (attrs.of_x) turn_kernel();
     const auto clear = [](T* gradient, std::int64_t count) {
       if (gradient != nullptr) std::fill_n(gradient, count, T{0});
     };
@@ -131,6 +125,19 @@ struct Backward {
       const bool has_output = mask == nullptr || first[row] < sizes.steps;
       start(flow + row * units, d_state, has_output ? d_output : nullptr, row);
       if (layer.is_lstm()) start(cell_flow + row * units, d_cell, nullptr, row);
+    }
+  }
+
+  // Some columns at a time, so that their lines stay in the cache.
+  void turn_kernel() const {
+    constexpr std::int64_t kAtOnce = 16;
+    for (std::int64_t first = 0; first < sizes.columns; first += kAtOnce) {
+      const std::int64_t end = std::min(sizes.columns, first + kAtOnce);
+      for (std::int64_t i = 0; i < sizes.features; ++i) {
+        for (std::int64_t j = first; j < end; ++j) {
+          turned_kernel[j * sizes.features + i] = kernel[i * sizes.columns + j];
+        }
+      }
     }
   }
 
@@ -400,8 +407,8 @@ struct Backward {
     }
   }
 
-  // Columns [begin, end) of dst += the chunk's rows of `a`, transposed, times those of `b`. All
-  // have `width` columns there.
+  // Columns [begin, end) of dst += the chunk's rows of `a`, which has m columns, transposed, times
+  // those of `b`.
   void add_product(const Chunk& c, const T* a, std::int64_t m, const T* b, T* dst,
                    std::int64_t begin, std::int64_t end) const {
     if (m == 0 || begin >= end) return;
@@ -466,7 +473,7 @@ void backward(const ops::KernelArgs& args) noexcept {
     parallel_each(ranges, [&](std::int64_t i) {
       layer.walk(chunk, i * sizes.batch / ranges, (i + 1) * sizes.batch / ranges);
     });
-    const std::int64_t products = sizes.batch * work / (128 * 1024);
+    const std::int64_t products = sizes.batch * work / kWorthAThread;
     const std::int64_t cuts = std::clamp<std::int64_t>(std::min<std::int64_t>(threads, tiles), 1,
                                                        std::max<std::int64_t>(1, products));
     parallel_each(cuts, [&](std::int64_t i) {

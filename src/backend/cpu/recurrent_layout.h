@@ -58,11 +58,12 @@ class ScratchParts {
   std::size_t bytes_ = 0;
 };
 
+inline constexpr std::int64_t kWorthAThread = 128 * 1024;  // multiply-adds
+
 // Rows are computed alone, so however threads divide them, results are the same. `work` is the
 // multiply-adds of one row.
 inline std::int64_t row_ranges(std::int64_t rows, std::int64_t work, int threads) {
-  constexpr std::int64_t kWorthAThread = 128 * 1024;
-  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kLeastRows = 2;
   const std::int64_t ranges =
       std::min({std::int64_t{threads}, rows / kLeastRows, rows * work / kWorthAThread});
   return std::max<std::int64_t>(1, ranges);

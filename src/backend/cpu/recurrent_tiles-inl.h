@@ -189,10 +189,10 @@ std::int64_t panel_elements(std::int64_t k, std::int64_t units, int gates) {
   return (units + lanes - 1) / lanes * lanes * std::max(1, gates) * k;
 }
 
-// Element (p, g * units + u) of the weights is src[p * src_row + (g * units + u) * src_column].
+// Element (p, g * units + u) of the weights is src[p * src_row + g * units + u].
 template <class T>
-Panels<T> pack(const T* src, std::int64_t src_row, std::int64_t src_column, std::int64_t k,
-               std::int64_t units, int gates, T* HWY_RESTRICT dst) {
+Panels<T> pack(const T* src, std::int64_t src_row, std::int64_t k, std::int64_t units, int gates,
+               T* HWY_RESTRICT dst) {
   Panels<T> panels{dst, k, units, gates, 0};
   const std::int64_t lanes = lanes_of<T>();
   for (std::int64_t block = 0; block * lanes < units; block += panels.blocks_at_once()) {
@@ -201,15 +201,35 @@ Panels<T> pack(const T* src, std::int64_t src_row, std::int64_t src_column, std:
       for (int v = 0; v < vectors; ++v, dst += lanes) {
         const std::int64_t unit = (gates != 0 ? block : block + v) * lanes;
         const std::int64_t count = std::min(lanes, units - unit);
-        const T* from = src + p * src_row + ((gates != 0 ? v * units : 0) + unit) * src_column;
-        if (src_column == 1) {
-          std::memcpy(dst, from, static_cast<std::size_t>(count) * sizeof(T));
-        } else {
-          for (std::int64_t i = 0; i < count; ++i) dst[i] = from[i * src_column];
-        }
+        std::memcpy(dst, src + p * src_row + (gates != 0 ? v * units : 0) + unit,
+                    static_cast<std::size_t>(count) * sizeof(T));
         std::fill(dst + count, dst + lanes, T{0});
       }
     }
+  }
+  return panels;
+}
+
+// The same of transposed weights without gates: element (p, u) is src[u * src_row + p]. A vector of
+// a panel is filled from end to end, which takes no more lines of src at a time than it has lanes.
+template <class T>
+Panels<T> pack_transposed(const T* src, std::int64_t src_row, std::int64_t k, std::int64_t units,
+                          T* HWY_RESTRICT dst) {
+  const Panels<T> panels{dst, k, units, 0, 0};
+  const std::int64_t lanes = lanes_of<T>();
+  for (std::int64_t block = 0; block * lanes < units; block += panels.blocks_at_once()) {
+    const int vectors = panels.vectors(block);
+    for (int v = 0; v < vectors; ++v) {
+      const std::int64_t unit = (block + v) * lanes;
+      const std::int64_t count = std::min(lanes, units - unit);
+      const T* from = src + unit * src_row;
+      for (std::int64_t p = 0; p < k; ++p) {
+        T* to = dst + (p * vectors + v) * lanes;
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * src_row + p];
+        std::fill(to + count, to + lanes, T{0});
+      }
+    }
+    dst += k * vectors * lanes;
   }
   return panels;
 }

@@ -29,7 +29,8 @@ void from_json(const Json& json, const std::string& what, Numbers& value) {
     value.list.push_back(whole(json, what));
     return;
   }
-  for (const Json& each : json) value.list.push_back(whole(each, what));
+  // TensorFlow.js writes an open size as null.
+  for (const Json& each : json) value.list.push_back(each.is_null() ? kAny : whole(each, what));
 }
 
 Json to_json(const Margins& value) {
@@ -122,16 +123,6 @@ int axis_of(const Shape& input, std::int64_t axis) {
 void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y) {
   if (!regularizer.given() || call.losses == nullptr) return;
   call.add_loss(regularizer(y) / static_cast<double>(y.dim(0)));
-}
-
-std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
-  using enum tenure::Activation;
-  if (activation.is_linear()) return linear;
-  for (const auto& [name, fused] : {std::pair("relu", relu), std::pair("relu6", relu6),
-                                    std::pair("elu", elu), std::pair("sigmoid", sigmoid)}) {
-    if (activation.name() == name) return fused;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tenure::nn::detail

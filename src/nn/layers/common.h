@@ -2,15 +2,13 @@
 // disposing the one must not end the other.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/raise.h"
-#include "memory/context.h"
 #include "nn/layers/rows.h"
-#include "tenure/conv.h"
 #include "tenure/views.h"
+#include "tenure/window.h"
 
 // A handle's constructor.
 #define TENURE_DEFINE_LAYER(Name, Options, Base)         \
@@ -52,13 +50,5 @@ int axis_of(const Shape& input, std::int64_t axis);
 
 // What a regularizer makes of an output, per example.
 void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y);
-
-// Whether nobody watches: then one operation may do the work of several.
-inline bool is_unwatched() {
-  const tenure::detail::Context& context = tenure::detail::context();
-  return context.tapes == nullptr && context.trace == nullptr;
-}
-// The activation as a part of a fused operation, where it can be.
-std::optional<tenure::Activation> fused_activation(const ActivationFn& activation);
 
 }  // namespace tenure::nn::detail

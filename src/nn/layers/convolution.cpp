@@ -1,5 +1,6 @@
 #include "nn/layers/convolution.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tenure::nn {
@@ -63,8 +64,7 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
  public:
   explicit ConvLayer(ConvLayerOptions options)
       : ConfiguredLayer(checked(std::move(options))),
-        how_(convolution_options(kName, options_, Count == 1)),
-        fused_(fused_activation(options_.activation)) {}
+        how_(convolution_options(kName, options_, Count == 1)) {}
   const char* class_name() const override { return kName; }
 
   void build(const Shape& input) override {
@@ -84,14 +84,7 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
     check_rank(x.shape(), Count + 2);
     Tensor y;
     if constexpr (Count == 1) y = conv1d(x, kernel_, how_);
-    if constexpr (Count == 2) {
-      if (options_.use_bias && fused_ && !how_.channels_first && is_unwatched()) {
-        y = fused_conv2d(x, kernel_, {.bias = Arg(bias_), .activation = *fused_}, how_);
-        add_activity_loss(call, options_.activity_regularizer, y);
-        return y;
-      }
-      y = conv2d(x, kernel_, how_);
-    }
+    if constexpr (Count == 2) y = conv2d(x, kernel_, how_);
     if constexpr (Count == 3) y = conv3d(x, kernel_, how_);
     return with_bias(std::move(y), bias_, options_, how_.channels_first, call);
   }
@@ -106,7 +99,6 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
     return o;
   }
   const ConvOptions how_;
-  const std::optional<tenure::Activation> fused_;
   Variable kernel_, bias_;
 };
 

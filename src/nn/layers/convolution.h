@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/layers/common.h"
+#include "tenure/conv.h"
 #include "tenure/math.h"
 #include "tenure/nn/conv_layers.h"
 

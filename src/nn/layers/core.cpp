@@ -77,8 +77,7 @@ namespace {
 
 class DenseLayer final : public ConfiguredLayer<DenseOptions> {
  public:
-  explicit DenseLayer(DenseOptions options)
-      : ConfiguredLayer(std::move(options)), fused_(fused_activation(options_.activation)) {
+  explicit DenseLayer(DenseOptions options) : ConfiguredLayer(std::move(options)) {
     if (options_.units < 1) raise<ValueError>("Dense: units must be positive: {}", options_.units);
   }
   const char* class_name() const override { return "Dense"; }
@@ -100,20 +99,14 @@ class DenseLayer final : public ConfiguredLayer<DenseOptions> {
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
-    Tensor y;
-    if (options_.use_bias && fused_ && is_unwatched()) {
-      y = fused_matmul(x, kernel_, {.bias = Arg(bias_), .activation = *fused_});
-    } else {
-      y = matmul(x, kernel_);
-      if (options_.use_bias) y = std::move(y) + bias_;
-      y = options_.activation(std::move(y));
-    }
+    Tensor y = matmul(x, kernel_);
+    if (options_.use_bias) y = std::move(y) + bias_;
+    y = options_.activation(std::move(y));
     add_activity_loss(call, options_.activity_regularizer, y);
     return y;
   }
 
  private:
-  const std::optional<tenure::Activation> fused_;
   Variable kernel_, bias_;
 };
 

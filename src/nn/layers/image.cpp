@@ -1,6 +1,7 @@
 #include "tenure/image.h"
 
 #include "nn/layers/common.h"
+#include "tenure/create.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
 #include "tenure/nn/image_layers.h"
@@ -157,8 +158,11 @@ class CategoryEncodingLayer final : public ConfiguredLayer<CategoryEncodingOptio
 
  private:
   Tensor rows(const Tensor& x) const {
+    // one_hot lets an index out of range pass; looking it up does not.
+    const Tensor zero = gather(zeros({options_.num_tokens}, options_.dtype), x);
     return one_hot(x, options_.num_tokens,
-                   {.on = 1, .off = 0, .axis = -1, .dtype = options_.dtype});
+                   {.on = 1, .off = 0, .axis = -1, .dtype = options_.dtype}) +
+           expand_dims(zero, -1);
   }
 };
 

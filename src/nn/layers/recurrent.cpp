@@ -140,19 +140,20 @@ std::vector<Tensor> SequenceBase::call_all(const std::vector<Tensor>& inputs, co
       for (const Variable& slot : slots_) in.states.push_back(slot.read());
     }
   }
-  std::optional<SequenceResult> made;
-  if (fused_ != nullptr && sequence_.fused) made = fused_->take_all_steps(in, sequence_, call);
-  if (!made) made = take_steps(*cell_, in, sequence_, call);
+  const bool fused = fused_ != nullptr && sequence_.fused && fused_->is_fused(call) &&
+                     in.x.rank() == 3 && in.constants.empty();
+  SequenceResult made =
+      fused ? fused_->take_all_steps(in, sequence_, call) : take_steps(*cell_, in, sequence_, call);
   if (sequence_.zero_output_for_mask && in.mask.defined()) {
-    made->output = zeroed(made->output, in.mask, sequence_);
+    made.output = zeroed(made.output, in.mask, sequence_);
   }
   if (sequence_.activity_regularizer.given()) {
-    call.add_loss(sequence_.activity_regularizer(made->output));
+    call.add_loss(sequence_.activity_regularizer(made.output));
   }
-  if (sequence_.stateful) keep(made->states);
-  std::vector<Tensor> outputs{std::move(made->output)};
+  if (sequence_.stateful) keep(made.states);
+  std::vector<Tensor> outputs{std::move(made.output)};
   if (sequence_.return_state) {
-    outputs.insert(outputs.end(), made->states.begin(), made->states.end());
+    outputs.insert(outputs.end(), made.states.begin(), made.states.end());
   }
   return outputs;
 }

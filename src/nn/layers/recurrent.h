@@ -60,14 +60,14 @@ struct SequenceResult {
   std::vector<Tensor> states;
 };
 
-// A cell that can take all steps as one operation.
+// A cell that can take all steps as one operation, unless its activations or dropout are in the
+// way.
 class FusedCell {
  public:
   virtual ~FusedCell() = default;
-  // None where it cannot: other activations, dropout.
-  virtual std::optional<SequenceResult> take_all_steps(const Sequence& in,
-                                                       const SequenceOptions& options,
-                                                       const Call& call) = 0;
+  virtual bool is_fused(const Call& call) const = 0;
+  virtual SequenceResult take_all_steps(const Sequence& in, const SequenceOptions& options,
+                                        const Call& call) = 0;
 };
 
 SequenceResult take_steps(CellBase& cell, const Sequence& in, const SequenceOptions& options,

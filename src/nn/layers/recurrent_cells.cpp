@@ -1,6 +1,8 @@
 // Cells whose products are with matrices, and cells made of cells.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/raise.h"
 #include "nn/layers/recurrent.h"
 #include "tenure/activation.h"
@@ -114,11 +116,11 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
     }
     if (activation && gate) activations_ = {*activation, *gate};
     if constexpr (requires { options_.implementation; }) {
-      if (options_.implementation != 1 && options_.implementation != 2) {
+      if (options_.implementation < 0 || options_.implementation > 2) {
         raise<ValueError>("{}: implementation must be 1 or 2: {}", name, options_.implementation);
       }
-      // As Keras has it: dropped states differ from gate to gate.
-      masks_ = options_.implementation == 1 || options_.recurrent_dropout > 0 ? gates : 1;
+      // As Keras has it: dropped states differ from gate to gate. Old files say 0 for 1.
+      masks_ = options_.implementation != 2 || options_.recurrent_dropout > 0 ? gates : 1;
     }
   }
 
@@ -162,9 +164,9 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
     return drawn;
   }
 
-  std::optional<SequenceResult> take_all_steps(const Sequence& in, const SequenceOptions& options,
-                                               const Call& call) override {
-    if (!activations_ || drops(call) || in.x.rank() != 3) return std::nullopt;
+  bool is_fused(const Call& call) const override { return activations_ && !drops(call); }
+  SequenceResult take_all_steps(const Sequence& in, const SequenceOptions& options,
+                                const Call&) override {
     RecurrentOptions how;
     how.activation = activations_->first;
     how.recurrent_activation = activations_->second;
@@ -306,7 +308,8 @@ class LSTMCellLayer final : public GateCell<LSTMCellOptions> {
   }
 };
 
-class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBase> {
+class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBase>,
+                           public FusedCell {
  public:
   StackedCells(const std::vector<Layer>& cells, StackedRNNCellsOptions options)
       : ConfiguredLayer(std::move(options)) {
@@ -318,6 +321,7 @@ class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBa
       }
       layers_.push_back(track(cell));
       cells_.push_back(cell.as<CellBase>());
+      fused_.push_back(dynamic_cast<FusedCell*>(cells_.back()));
     }
   }
   const char* class_name() const override { return "StackedRNNCells"; }
@@ -383,9 +387,40 @@ class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBa
     return all;
   }
 
+  bool is_fused(const Call& call) const override {
+    return std::ranges::all_of(
+        fused_, [&](const FusedCell* cell) { return cell != nullptr && cell->is_fused(call); });
+  }
+  // Cell by cell instead of step by step: a step that is skipped is skipped by all of them.
+  SequenceResult take_all_steps(const Sequence& in, const SequenceOptions& options,
+                                const Call& call) override {
+    Sequence at = in;
+    SequenceOptions how = options;
+    SequenceResult all;
+    auto next = in.states.begin();
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      how.return_sequences = i + 1 < cells_.size() || options.return_sequences;
+      if (!in.states.empty()) {
+        const auto end = next + static_cast<std::ptrdiff_t>(cells_[i]->state_sizes().size());
+        at.states.assign(next, end);
+        next = end;
+      }
+      SequenceResult made = fused_[i]->take_all_steps(at, how, call);
+      all.states.insert(all.states.end(), made.states.begin(), made.states.end());
+      at.x = std::move(made.output);
+      if (i == 0 && options.go_backwards) {  // what the first gives is in the order of its steps
+        how.go_backwards = false;
+        if (at.mask.defined()) at.mask = reverse(at.mask, {options.time_axis()});
+      }
+    }
+    all.output = std::move(at.x);
+    return all;
+  }
+
  private:
   std::vector<Layer> layers_;
   std::vector<CellBase*> cells_;
+  std::vector<FusedCell*> fused_;  // the same, or null where a cell is none
 };
 
 }  // namespace

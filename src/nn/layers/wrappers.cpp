@@ -102,8 +102,7 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
     for (std::size_t i = 1; i < inputs.size(); ++i) {
       (i <= states ? there : back).push_back(inputs[i]);
     }
-    Call inner = call;
-    inner.masks = {call.mask()};
+    const Call inner{.training = call.training, .masks = {call.mask()}, .losses = call.losses};
     there = call_layer(LayerAccess::base(forward_), there, inner, call_site());
     back = call_layer(LayerAccess::base(backward_), back, inner, call_site());
     const SequenceOptions& sequence = recurrent(forward_).sequence();
@@ -199,9 +198,9 @@ class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedOptions
       }
       flat.push_back(reshape(input, flat_shape(input)));
     }
-    Call inner = call;
-    for (Tensor& mask : inner.masks) {
-      mask = has_inner(mask) ? reshape(mask, flat_shape(mask)) : Tensor();
+    Call inner{.training = call.training, .masks = {}, .losses = call.losses};
+    for (const Tensor& mask : call.masks) {
+      inner.masks.push_back(has_inner(mask) ? reshape(mask, flat_shape(mask)) : Tensor());
     }
     std::vector<Tensor> outputs = call_layer(LayerAccess::base(layer_), flat, inner, call_site());
     for (Tensor& output : outputs) {
