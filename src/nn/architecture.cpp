@@ -57,11 +57,10 @@ class NodeNames {
 std::string SequentialModel::config() const {
   Json layers = Json::array();
   const Structure* known = structure();
-  const std::vector<Layer> all = chain();
-  if (known != nullptr && (all.empty() || all.front().class_name() != "InputLayer")) {
+  if (known != nullptr) {
     layers.push_back(layer_json(known->inputs.front().layer()));
   }
-  for (const Layer& layer : all) layers.push_back(layer_json(layer));
+  for (const Layer& layer : chain()) layers.push_back(layer_json(layer));
   Json config{{"name", name()}, {"layers", layers}};
   if (!trainable()) config["trainable"] = false;
   return config.dump();

@@ -50,6 +50,8 @@ TEST_F(ModelFile, gives_back_the_model_with_its_weights) {
   EXPECT_EQ(again.class_name(), "Sequential");
   EXPECT_EQ(again.name(), "small");
   EXPECT_EQ(again.config(), model.config());
+  EXPECT_EQ(again.summary(), model.summary());
+  EXPECT_EQ(again.layers().size(), model.layers().size());
   EXPECT_EQ(all_weights(again), all_weights(model));
   EXPECT_EQ(floats(again.predict(batch_x())), floats(model.predict(batch_x())));
 }
@@ -114,6 +116,56 @@ INSTANTIATE_TEST_SUITE_P(
           return Adam({.learning_rate = ExponentialDecay(
                            {.initial_learning_rate = 0.1, .decay_steps = 2, .decay_rate = 0.5})});
         }));
+
+TEST_F(ModelFile, the_optimizer_keeps_what_it_knows_of_weights_that_were_frozen_later) {
+  const Sequential model = small();
+  const Adam adam({.learning_rate = 0.1});
+  model.compile({.optimizer = adam, .loss = {"mse"}});
+  model.train_on_batch(batch_x(), batch_y());
+  model.layers()[0].set_trainable(false);
+  model.compile({.optimizer = adam, .loss = {"mse"}});
+  model.train_on_batch(batch_x(), batch_y());
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(again.trainable_weights().size(), 2u);
+  for (const Model& each : {Model(model), again}) {
+    each.train_on_batch(batch_x(), batch_y());
+    each.layers()[0].set_trainable(true);
+    each.compile({.optimizer = each.optimizer(), .loss = {"mse"}});
+    each.train_on_batch(batch_x(), batch_y());
+  }
+  EXPECT_EQ(all_weights(again), all_weights(model));
+}
+
+TEST_F(ModelFile, fit_goes_on_with_the_epochs_that_are_left) {
+  const FitOptions all{.epochs = 4, .batch_size = 2, .shuffle = false, .verbose = Verbose::silent};
+  const Sequential whole = small();
+  whole.save_weights(at("w"));
+  whole.compile({.optimizer = "adam", .loss = {"mse"}});
+  const History expected = whole.fit(batch_x(), batch_y(), all);
+  const Sequential half = small();
+  half.load_weights(at("w"));
+  half.compile({.optimizer = "adam", .loss = {"mse"}});
+  FitOptions first = all;
+  first.epochs = 2;
+  first.callbacks = {ModelCheckpoint({.path = at("epoch{epoch}"), .monitor = "loss"})};
+  half.fit(batch_x(), batch_y(), first);
+  EXPECT_EQ(names().size(), 3u);
+  const Model again = load_model(at("epoch2"));
+  FitOptions rest = all;
+  rest.initial_epoch = 2;
+  const History found = again.fit(batch_x(), batch_y(), rest);
+  const std::vector<double>& losses = expected["loss"];
+  EXPECT_EQ(found["loss"], (std::vector<double>{losses[2], losses[3]}));
+}
+
+TEST_F(ModelFile, a_tidy_leaves_a_model_that_was_read_in_it_alive) {
+  const Sequential model = small();
+  model.save(at("m"));
+  std::optional<Model> again;
+  tidy([&] { again = load_model(at("m")); });
+  EXPECT_EQ(floats(again->predict(batch_x())), floats(model.predict(batch_x())));
+}
 
 TEST_F(ModelFile, a_learning_rate_that_was_set_later_comes_back) {
   const Sequential model = small();
@@ -219,6 +271,14 @@ TEST_F(ModelFile, of_a_model_of_ones_own_only_the_weights_are_saved) {
   EXPECT_EQ(floats(other(batch_x())), y);
 }
 
+struct OwnOptimizer : OptimizerBase {
+  const char* class_name() const override { return "OwnOptimizer"; }
+  Update update(const Tensor& value, const Tensor& gradient, const std::vector<Tensor>&,
+                const std::vector<Tensor>& numbers) const override {
+    return {value - gradient * numbers[0], {}};
+  }
+};
+
 TEST_F(ModelFile, what_no_file_can_say_is_refused) {
   const Sequential activation(
       {Dense({.units = 1, .activation = [](Tensor x) { return x * x; }, .input_shape = {3}})});
@@ -226,6 +286,9 @@ TEST_F(ModelFile, what_no_file_can_say_is_refused) {
   const Sequential loss = small();
   loss.compile({.optimizer = "sgd", .loss = {Loss([](Tensor a, Tensor b) { return a - b; })}});
   EXPECT_HAS(message_of<UnsupportedError>([&] { loss.save(at("m")); }), "function of your own");
+  const Sequential optimizer = small();
+  optimizer.compile({.optimizer = make_optimizer<OwnOptimizer>(), .loss = {"mse"}});
+  EXPECT_HAS(message_of<UnsupportedError>([&] { optimizer.save(at("m")); }), "OwnOptimizer");
   const Sequential unknown({Dense({.units = 1})});
   EXPECT_HAS(message_of<ValueError>([&] { unknown.save(at("m")); }), "input_shape");
   EXPECT_TRUE(names().empty());
