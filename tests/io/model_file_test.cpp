@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
@@ -14,6 +17,16 @@ using testing::message_of;
 
 class ModelFile : public testing::Folder {
  protected:
+  // A file with this architecture and 12 bytes of weights, without the care of our writers.
+  std::string with_architecture(const std::string& model) {
+    const nlohmann::json header = {
+        {"__metadata__", {{"tenure.format", "1"}, {"tenure.model", model}}},
+        {"a/kernel", {{"dtype", "F32"}, {"shape", {3, 1}}, {"data_offsets", {0, 12}}}}};
+    const std::string text = header.dump();
+    std::string bytes(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(text.size() >> 8 * i);
+    return file(bytes + text + std::string(12, '\0'), "changed");
+  }
   // The file with its metadata changed, or tensors left out.
   std::string changed(const std::string& path, const io::Metadata& metadata,
                       const std::string& without = "") {
@@ -347,9 +360,8 @@ TEST_F(ModelFile, half_floats_become_what_the_model_has) {
 }
 
 TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_anything) {
-  small("m").save(at("m"));
   const auto complaint = [&](const std::string& model) {
-    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", model}})); });
+    return message_of<IoError>([&] { load_model(with_architecture(model)); });
   };
   const auto sequential = [](const std::string& layers) {
     return R"({"class_name":"Sequential","config":{"name":"m","layers":[)" + layers + "]}}";
@@ -377,6 +389,9 @@ TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_a
   EXPECT_HAS(complaint(R"({"class_name":"Dense","config":{"units":1}})"), "not a model");
   EXPECT_HAS(complaint(R"({"class_name":"Sequential"})"), "config");
   EXPECT_HAS(complaint("[]"), "no object");
+  EXPECT_HAS(complaint(sequential(
+                 R"({"class_name":"Dense","config":{"units":1,"activation":"\u001b[31m"}})")),
+             "\\x1b[31m");  // cannot drive a terminal
   EXPECT_HAS(complaint("{"), "not JSON");
   EXPECT_HAS(complaint(std::string(100'000, '[')), "deep");
   std::string wide = "{";
@@ -384,14 +399,61 @@ TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_a
   EXPECT_HAS(complaint(wide + "\"end\":0}"), "members");
 }
 
+TEST_F(ModelFile, absurd_sizes_cost_nothing_in_any_layer) {
+  struct Case {
+    const char* layer;
+    const char* config;  // N: the size
+    const char* input;
+  };
+  const Case cases[] = {
+      {"Dense", R"("units":N)", "null,3"},
+      {"RepeatVector", R"("n":N)", "null,3"},
+      {"Reshape", R"("target_shape":[N,N])", "null,3"},
+      {"Flatten", "", "null,N,N"},
+      {"Embedding", R"("input_dim":N,"output_dim":1)", "null,2"},
+      {"Conv2D", R"("filters":1,"kernel_size":[N,N])", "null,8,8,1"},
+      {"Conv2D", R"("filters":N,"kernel_size":[1,1])", "null,8,8,1"},
+      {"Conv2D", R"("filters":1,"kernel_size":[2,2],"dilation_rate":[N,N])", "null,8,8,1"},
+      {"Conv2DTranspose", R"("filters":1,"kernel_size":[1,1],"strides":[N,N])", "null,8,8,1"},
+      {"ZeroPadding2D", R"("padding":[[N,N],[N,N]])", "null,8,8,1"},
+      {"UpSampling2D", R"("size":[N,N])", "null,8,8,1"},
+      {"MaxPooling2D", R"("pool_size":[N,N],"padding":"same")", "null,8,8,1"},
+      {"BatchNormalization", R"("axis":N)", "null,3"},
+      {"LSTM", R"("units":N)", "null,8,1"},
+      {"GRU", R"("units":1,"stateful":true)", "N,8,1"},
+      {"Bidirectional", R"("layer":{"class_name":"GRU","config":{"units":N}})", "null,8,1"},
+      {"TimeDistributed", R"("layer":{"class_name":"Dense","config":{"units":N}})", "null,8,1"},
+  };
+  reset_peak();
+  const std::size_t before = memory().peak_bytes;
+  for (const Case& each : cases) {
+    for (const std::string size : {"2147483648", "1099511627776", "9223372036854775807", "-1", "0",
+                                   "-4611686018427387904"}) {
+      std::string layer = fmt::format(
+          R"({{"class_name":"{}","config":{{"name":"a","batch_input_shape":[{}]{}{}}}}})",
+          each.layer, each.input, *each.config == '\0' ? "" : ",", each.config);
+      for (std::size_t at = layer.find('N'); at != layer.npos; at = layer.find('N', at + 1)) {
+        const bool is_size = !std::isalpha(static_cast<unsigned char>(layer[at + 1]));
+        if (is_size) layer.replace(at, 1, size);
+      }
+      EXPECT_THROW(
+          load_model(changed(
+              at("m"), {{"tenure.model",
+                         R"({"class_name":"Sequential","config":{"layers":[)" + layer + "]}}"}})),
+          IoError)
+          << layer;
+    }
+  }
+  EXPECT_LT(memory().peak_bytes, before + (std::size_t{1} << 20));
+}
+
 TEST_F(ModelFile, graphs_that_cannot_be_are_refused) {
-  small("m").save(at("m"));
   const auto complaint = [&](const std::string& layers, const std::string& out) {
     const std::string json =
         R"({"class_name":"Functional","config":{"name":"m","layers":[)"
         R"({"class_name":"InputLayer","name":"in","config":{"name":"in","batch_input_shape":[null,3]},"inbound_nodes":[]},)" +
         layers + R"(],"input_layers":[["in",0,0]],"output_layers":[)" + out + "]}}";
-    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", json}})); });
+    return message_of<IoError>([&] { load_model(with_architecture(json)); });
   };
   const auto flat = [](const std::string& name, const std::string& from) {
     return R"({"class_name":"Activation","name":")" + name + R"(","config":{"name":")" + name +
@@ -404,15 +466,15 @@ TEST_F(ModelFile, graphs_that_cannot_be_are_refused) {
   EXPECT_HAS(complaint(flat("a", "in"), R"(["a",0,7])"), "has 1 outputs");
   EXPECT_HAS(complaint(flat("a", "in") + "," + flat("a", "in"), R"(["a",0,0])"), "two layers");
   // Deeper than any stack, backwards.
-  std::string chain = flat("l0", "in");
-  for (int i = 1; i < 20'000; ++i) {
-    chain = flat("l" + std::to_string(i), "l" + std::to_string(i - 1)) + "," + chain;
+  std::string chain;
+  for (int i = 19'999; i > 0; --i) {
+    chain += flat("l" + std::to_string(i), "l" + std::to_string(i - 1)) + ",";
   }
+  chain += flat("l0", "in");
   EXPECT_HAS(complaint(chain, R"(["l19999",0,0])"), "more than");
 }
 
 TEST_F(ModelFile, a_long_chain_of_layers_is_no_matter_for_the_stack) {
-  small("m").save(at("m"));
   std::string layers;
   constexpr int kLayers = 2000;
   for (int i = kLayers; i > 0; --i) {
