@@ -86,7 +86,7 @@ std::vector<WeightPair> match(const Origin& origin, const std::vector<NamedVaria
   std::vector<const NamedVariable*> rest;
   for (const NamedVariable& weight : weights) {
     auto found = exact.find(joined(weight.path));
-    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.model_path));
+    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.tfjs_path));
     if (found != exact.end() && !used[found->second]) {
       used[found->second] = true;
       pairs.push_back({&weight, found->second});
@@ -227,7 +227,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
       raise<DtypeError>("save_tfjs_model: \"{}\" is {}: float32, int32 and bool exist there",
                         weight.name, dtype);
     }
-    list.push_back({{"name", io::joined(weight.model_path)},
+    list.push_back({{"name", io::joined(weight.tfjs_path)},
                     {"shape", detail::to_json(weight.variable.shape())},
                     {"dtype", std::string(name(dtype))}});
     held.emplace_back(weight.variable.read(site), "save_tfjs_model", site);

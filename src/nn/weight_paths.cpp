@@ -57,6 +57,16 @@ std::vector<std::string> file_names(const LayerBase& owner) {
   return names;
 }
 
+// What TensorFlow.js puts for a layer into the names of weights; nothing for models and stacks.
+std::string tfjs_name(const LayerBase& owner, const LayerBase& base, const std::string& name,
+                      std::size_t place) {
+  const auto is_stack = [](const LayerBase& layer) {
+    return std::string_view(layer.class_name()) == "StackedRNNCells";
+  };
+  if (dynamic_cast<const ModelBase*>(&base) != nullptr || is_stack(base)) return {};
+  return is_stack(owner) ? "RNNCell_" + std::to_string(place) : name;
+}
+
 class Walk {
  public:
   explicit Walk(bool states) : states_(states) {}
@@ -76,14 +86,15 @@ class Walk {
     const std::vector<std::string> names = file_names(base);
     for (std::size_t i = 0; i < state.layers.size(); ++i) {
       LayerBase& inner = LayerAccess::base(state.layers[i]);
-      const bool is_model = dynamic_cast<const ModelBase*>(&inner) != nullptr;
-      path_.push_back(own_name(base, inner));
+      const std::string name = own_name(base, inner);
+      const std::string tfjs = tfjs_name(base, inner, name, i);
+      path_.push_back(name);
       files_.push_back(names[i]);
-      if (!is_model) model_path_.push_back(path_.back());
+      if (!tfjs.empty()) tfjs_path_.push_back(tfjs);
       visit(inner, trainable);
       path_.pop_back();
       files_.pop_back();
-      if (!is_model) model_path_.pop_back();
+      if (!tfjs.empty()) tfjs_path_.pop_back();
     }
   }
 
@@ -101,15 +112,15 @@ class Walk {
     NamedVariable& made = found_.emplace_back();
     made.path = path_;
     made.path.push_back(own);
-    made.model_path = model_path_;
-    made.model_path.push_back(own);
+    made.tfjs_path = tfjs_path_;
+    made.tfjs_path.push_back(own);
     made.name = std::move(name);
     made.variable = variable;
     made.trainable = trainable;
   }
 
   bool states_;
-  std::vector<std::string> path_, model_path_, files_;
+  std::vector<std::string> path_, tfjs_path_, files_;
   std::unordered_set<const LayerBase*> seen_;
   std::set<std::string> names_;
   std::vector<NamedVariable> found_;

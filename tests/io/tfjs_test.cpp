@@ -84,8 +84,8 @@ TEST_P(FromJavaScript, survives_a_way_back_and_a_file_of_ours) {
 INSTANTIATE_TEST_SUITE_P(Fixtures, FromJavaScript,
                          ::testing::Values("dense", "conv", "simple_rnn", "gru", "lstm",
                                            "bidirectional", "embedding", "shared", "nested",
-                                           "nested_graph", "shared_uint8", "shared_uint16",
-                                           "shared_float16"));
+                                           "nested_graph", "stacked", "shared_uint8",
+                                           "shared_uint16", "shared_float16"));
 
 TEST_F(TfjsModel, topology_may_stand_under_model_config) {
   const std::string path = changed("dense", [](json& model) {
@@ -246,6 +246,9 @@ std::vector<std::pair<std::string, Model>> made_here() {
       "simple_rnn",
       Sequential({SimpleRNN({.units = 3, .return_sequences = true, .input_shape = {4, 2}}),
                   TimeDistributed(Dense({.units = 2}))}));
+  const std::vector<Layer> cells{LSTMCell({.units = 2}), SimpleRNNCell({.units = 3})};
+  models.emplace_back("stacked",
+                      Sequential({RNN(StackedRNNCells(cells), {.input_shape = {4, 2}})}));
   const Node a = Input({.shape = {3}, .name = "a"}), b = Input({.shape = {3}, .name = "b"});
   const Dense twin({.units = 2, .activation = "tanh", .name = "twin"});
   const Sequential inner({Dense({.units = 3, .name = "inside", .input_shape = {4}})},
