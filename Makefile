@@ -18,8 +18,9 @@ help:
 demo:
 	@tools/setup base
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j$(JOBS) --target example_demo
+	@cmake --build --preset release -j$(JOBS) --target example_demo example_co2_forecast
 	@build/release/examples/demo
+	@build/release/examples/co2_forecast
 
 test:
 	@tools/setup base

@@ -20,6 +20,7 @@
 #include "tenure/math.h"
 #include "tenure/memory.h"
 #include "tenure/metrics.h"
+#include "tenure/nn.h"
 #include "tenure/norm.h"
 #include "tenure/pool.h"
 #include "tenure/random.h"

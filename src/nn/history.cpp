@@ -17,38 +17,52 @@ std::string names_in(const auto& pairs) {
   return names;
 }
 
-// A picture out of dots, two wide and four high per character.
+// A picture out of dots, two wide and four high per character. A character has the colour of the
+// line that was drawn there last.
 class Canvas {
  public:
   Canvas(int width, int height)
-      : width_(width), height_(height), cells_(static_cast<std::size_t>(width * height), 0) {}
-  void dot(int x, int y) {
-    if (x < 0 || y < 0 || x >= 2 * width_ || y >= 4 * height_) return;
-    static constexpr std::array<std::array<unsigned, 2>, 4> kBits{
-        {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}};
-    cells_[static_cast<std::size_t>(y / 4 * width_ + x / 2)] |=
-        kBits[static_cast<std::size_t>(y % 4)][static_cast<std::size_t>(x % 2)];
-  }
-  void line(int x0, int y0, int x1, int y1) {
+      : width_(width), height_(height), cells_(count(), 0), colours_(count(), 0) {}
+  void line(int x0, int y0, int x1, int y1, int colour) {
     const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     for (int i = 0; i <= steps; ++i) {
-      dot(x0 + (x1 - x0) * i / steps, y0 + (y1 - y0) * i / steps);
+      dot(x0 + (x1 - x0) * i / steps, y0 + (y1 - y0) * i / steps, colour);
     }
   }
-  std::string row(int y) const {
+  std::string row(int y, bool colour) const {
     std::string text;
+    int now = 0;
     for (int x = 0; x < width_; ++x) {
-      const unsigned code = 0x2800 + cells_[static_cast<std::size_t>(y * width_ + x)];
+      const auto at = static_cast<std::size_t>(y * width_ + x);
+      if (colour && colours_[at] != now) {
+        now = colours_[at];
+        text += colour_code(now);
+      }
+      const unsigned code = 0x2800 + cells_[at];
       text += static_cast<char>(0xE0 | code >> 12);
       text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
       text += static_cast<char>(0x80 | (code & 0x3F));
     }
-    return text;
+    return now == 0 ? text : text + colour_code(0);
+  }
+  static std::string colour_code(int colour) {
+    return colour == 0 ? "\033[0m" : fmt::format("\033[{}m", 31 + colour % 6);
   }
 
  private:
+  std::size_t count() const { return static_cast<std::size_t>(width_ * height_); }
+  void dot(int x, int y, int colour) {
+    if (x < 0 || y < 0 || x >= 2 * width_ || y >= 4 * height_) return;
+    static constexpr std::array<std::array<unsigned, 2>, 4> kBits{
+        {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}};
+    const auto at = static_cast<std::size_t>(y / 4 * width_ + x / 2);
+    cells_[at] |= kBits[static_cast<std::size_t>(y % 4)][static_cast<std::size_t>(x % 2)];
+    colours_[at] = colour;
+  }
+
   int width_, height_;
   std::vector<unsigned> cells_;
+  std::vector<int> colours_;
 };
 
 }  // namespace
@@ -81,30 +95,31 @@ void History::add(int epoch, const Logs& logs) {
   }
 }
 
-std::string History::plot(const PlotOptions& options) const {
-  std::vector<std::string> names = options.names;
-  if (names.empty()) {
-    for (const auto& [name, list] : values) {
-      if (name == "loss" || name == "val_loss") names.push_back(name);
-    }
-  }
+std::string plot(const Series& series, const PlotOptions& options) {
+  const auto drawn = [&](const std::string& name) {
+    return options.names.empty() || std::ranges::find(options.names, name) != options.names.end();
+  };
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const std::string& name : names) {
-    for (const double value : (*this)[name]) {
-      if (!std::isfinite(value)) continue;
+  for (const auto& [name, list] : series) {
+    for (const double value : list) {
+      if (!drawn(name) || !std::isfinite(value)) continue;
       low = std::min(low, value);
       high = std::max(high, value);
     }
   }
-  if (names.empty() || low > high) return "nothing to plot\n";
+  if (low > high) return "nothing to plot\n";
   if (low == high) high = low + 1;
   const int width = std::max(options.width, 8), height = std::max(options.height, 2);
   Canvas canvas(width, height);
-  for (const std::string& name : names) {
-    const std::vector<double>& list = (*this)[name];
+  std::string legend;
+  int colour = 0;
+  for (const auto& [name, list] : series) {
+    if (!drawn(name) || list.empty()) continue;
+    ++colour;
     const auto x_of = [&](std::size_t i) {
-      const auto last = static_cast<int>(list.size()) - 1;
-      return last == 0 ? 0 : static_cast<int>(i) * (2 * width - 1) / last;
+      return list.size() == 1 ? 0
+                              : static_cast<int>(i * static_cast<std::size_t>(2 * width - 1) /
+                                                 (list.size() - 1));
     };
     const auto y_of = [&](double value) {
       return static_cast<int>(std::lround((high - value) / (high - low) * (4 * height - 1)));
@@ -112,22 +127,26 @@ std::string History::plot(const PlotOptions& options) const {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (!std::isfinite(list[i])) continue;
       const std::size_t from = i > 0 && std::isfinite(list[i - 1]) ? i - 1 : i;
-      canvas.line(x_of(from), y_of(list[from]), x_of(i), y_of(list[i]));
+      canvas.line(x_of(from), y_of(list[from]), x_of(i), y_of(list[i]), colour);
     }
+    legend += fmt::format("{}{}{} {:.4g} to {:.4g}{}", legend.empty() ? "" : ", ",
+                          options.colour ? Canvas::colour_code(colour) : "", name, list.front(),
+                          list.back(), options.colour ? Canvas::colour_code(0) : "");
   }
   std::string text;
   for (int y = 0; y < height; ++y) {
     const std::string label = y == 0            ? fmt::format("{:.4g}", high)
                               : y == height - 1 ? fmt::format("{:.4g}", low)
                                                 : "";
-    text += fmt::format("{:>10} ┤{}\n", label, canvas.row(y));
+    text += fmt::format("{:>10} ┤{}\n", label, canvas.row(y, options.colour));
   }
-  text += fmt::format("{:>10} └ epochs {} to {}: ", "", epochs.front() + 1, epochs.back() + 1);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += fmt::format("{}{} {:.4g} to {:.4g}", i == 0 ? "" : ", ", names[i],
-                        (*this)[names[i]].front(), (*this)[names[i]].back());
-  }
-  return text + "\n";
+  return text + fmt::format("{:>10} └ {}\n", "", legend);
+}
+
+std::string History::plot(const PlotOptions& options) const {
+  PlotOptions chosen = options;
+  if (chosen.names.empty()) chosen.names = {"loss", "val_loss"};
+  return nn::plot(values, chosen);
 }
 
 }  // namespace tenure::nn

@@ -330,7 +330,7 @@ TEST(Metrics, a_disposed_one_is_refused) {
   const nn::Metric mse("mse");
   mse.update(ones({2, 1}), zeros({2, 1}));
   EXPECT_EQ(mse.variables().size(), 2u);
-  EXPECT_EQ(mse.variables()[0].name(), "mean_squared_error/total");
+  EXPECT_EQ(mse.variables()[0].name(), "mse/total");
   EXPECT_EQ(mse.dispose().variables, 2);
   EXPECT_EQ(mse.dispose().variables, 0);
   EXPECT_THROW(mse.update(ones({2, 1}), zeros({2, 1})), DisposedError);

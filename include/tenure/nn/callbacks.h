@@ -34,19 +34,23 @@ TENURE_API double value_of(const Logs& logs, std::string_view name);  // ValueEr
 // How fit tells of itself: a progress bar on a terminal, lines elsewhere.
 enum class Verbose : std::uint8_t { automatic, silent, progress, lines };
 
+// Lines for a terminal: lists of equally spaced values, drawn over each other.
+using Series = std::vector<std::pair<std::string, std::vector<double>>>;
 struct PlotOptions {
   int width = 60;
   int height = 12;
-  std::vector<std::string> names = {};  // default: the losses
+  std::vector<std::string> names = {};  // of those to draw; default: all, of a History the losses
+  bool colour = false;                  // tells the lines apart
 };
+TENURE_API std::string plot(const Series& series, const PlotOptions& options = {});
 
 // What became of the loss and the metrics, epoch by epoch.
 class TENURE_API History {
  public:
   std::vector<int> epochs;
-  std::vector<std::pair<std::string, std::vector<double>>> values;  // one per epoch each
-  bool cancelled = false;                                           // by Job::cancel
-  std::string stopped = {};                                         // why a callback stopped it
+  Series values;             // one per epoch each
+  bool cancelled = false;    // by Job::cancel
+  std::string stopped = {};  // why a callback stopped it
   double seconds = 0;
 
   const std::vector<double>& operator[](std::string_view name) const;

@@ -1,0 +1,23 @@
+// Layers, models, training: all of tenure/nn/.
+#pragma once
+
+#include "tenure/nn/activation_layers.h"
+#include "tenure/nn/attention_layers.h"
+#include "tenure/nn/callbacks.h"
+#include "tenure/nn/conv_layers.h"
+#include "tenure/nn/core_layers.h"
+#include "tenure/nn/files.h"
+#include "tenure/nn/image_layers.h"
+#include "tenure/nn/layer.h"
+#include "tenure/nn/losses.h"
+#include "tenure/nn/merge_layers.h"
+#include "tenure/nn/metrics.h"
+#include "tenure/nn/model.h"
+#include "tenure/nn/normalization_layers.h"
+#include "tenure/nn/optimizers.h"
+#include "tenure/nn/parts.h"
+#include "tenure/nn/pooling_layers.h"
+#include "tenure/nn/recurrent_layers.h"
+#include "tenure/nn/regularization_layers.h"
+#include "tenure/nn/reshaping_layers.h"
+#include "tenure/nn/schedules.h"
