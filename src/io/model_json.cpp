@@ -71,6 +71,19 @@ constexpr const char* kKinds[] = {"an object", "a list", "text"};
 
 }  // namespace
 
+std::string printable_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 Json parse_model_json(const Origin& origin, std::string_view text) {
   if (text.size() > kMostBytes) {
     origin.fail("{} bytes of JSON, more than the {} that are read", text.size(), kMostBytes);

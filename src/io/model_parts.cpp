@@ -19,6 +19,19 @@ NamedVariable named(std::string name, const Variable& variable) {
   return made;
 }
 
+// The JSON of a part that can be made of it again: one of the user's own cannot.
+template <class T>
+Json checked_json(const T& part, const char* what, T (*from)(const Json&)) {
+  Json json = nn::detail::to_json(part);
+  try {
+    from(json);
+  } catch (const ValueError&) {
+    raise<UnsupportedError>("{}: one of your own ({}) cannot be written to a file", what,
+                            part.class_name());
+  }
+  return json;
+}
+
 std::string slot_name(const NamedVariable& weight, const nn::OptimizerBase::Slot& slot) {
   return fmt::format("{}{}/{}", kOptimizerPrefix, weight.name, slot.name);
 }
@@ -33,15 +46,20 @@ bool is_reserved(std::string_view name) {
 Json compile_json(const nn::detail::Compiled& compiled) {
   const nn::CompileOptions& options = compiled.options;
   Json losses = Json::array(), metrics = Json::array();
-  for (const nn::Loss& loss : options.loss.list()) losses.push_back(nn::detail::to_json(loss));
-  for (const nn::Metric& metric : options.metrics) metrics.push_back(nn::detail::to_json(metric));
-  return {{"optimizer", nn::detail::to_json(options.optimizer)},
-          {"loss", losses},
-          {"metrics", metrics},
-          {"loss_weights", options.loss_weights},
-          {"accumulate", options.accumulate},
-          {"held_back", compiled.held_back},
-          {"eager", options.eager}};
+  for (const nn::Loss& loss : options.loss.list()) {
+    losses.push_back(checked_json(loss, "loss", nn::detail::loss_from_json));
+  }
+  for (const nn::Metric& metric : options.metrics) {
+    metrics.push_back(checked_json(metric, "metric", nn::detail::metric_from_json));
+  }
+  return {
+      {"optimizer", checked_json(options.optimizer, "optimizer", nn::detail::optimizer_from_json)},
+      {"loss", losses},
+      {"metrics", metrics},
+      {"loss_weights", options.loss_weights},
+      {"accumulate", options.accumulate},
+      {"held_back", compiled.held_back},
+      {"eager", options.eager}};
 }
 
 nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
@@ -64,6 +82,42 @@ nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
   nn::detail::ConfigReader read(json, "compile");
   read("accumulate", options.accumulate);
   read("eager", options.eager);
+  return options;
+}
+
+std::optional<nn::CompileOptions> compile_from_keras(const Json& json,
+                                                     const std::vector<std::string>& outputs) {
+  const auto optimizer = json.find("optimizer_config");
+  const auto loss = json.find("loss");
+  if (optimizer == json.end() || loss == json.end()) return std::nullopt;
+  nn::CompileOptions options;
+  options.optimizer = nn::detail::optimizer_from_json(*optimizer);
+  if (loss->is_string()) {
+    options.loss = nn::detail::loss_from_json(*loss);
+  } else {
+    std::vector<nn::Loss> losses;
+    if (loss->is_object()) {
+      for (const std::string& output : outputs) {
+        const auto found = loss->find(output);
+        if (found == loss->end()) raise<ValueError>("loss: there is none for \"{}\"", output);
+        losses.push_back(nn::detail::loss_from_json(*found));
+      }
+    } else {
+      for (const Json& each : *loss) losses.push_back(nn::detail::loss_from_json(each));
+    }
+    options.loss = std::move(losses);
+  }
+  if (const auto metrics = json.find("metrics"); metrics != json.end() && !metrics->is_null()) {
+    if (metrics->is_string()) {
+      options.metrics.push_back(nn::detail::metric_from_json(*metrics));
+    } else if (metrics->is_array()) {
+      for (const Json& each : *metrics) {
+        options.metrics.push_back(nn::detail::metric_from_json(each));
+      }
+    } else {
+      raise<ValueError>("metrics: some are of one output only, which does not exist here");
+    }
+  }
   return options;
 }
 

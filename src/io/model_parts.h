@@ -2,8 +2,11 @@
 // the last batch of a step, the states of recurrent layers, and how the model was compiled.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/model_json.h"
@@ -21,6 +24,10 @@ bool is_reserved(std::string_view name);
 
 Json compile_json(const nn::detail::Compiled& compiled);
 nn::CompileOptions compile_from_json(const Origin& origin, const Json& json);
+// The training_config of Keras and TensorFlow.js; `outputs` are names of layers. Nothing where it
+// does not say enough; a ValueError for what does not exist here.
+std::optional<nn::CompileOptions> compile_from_keras(const Json& json,
+                                                     const std::vector<std::string>& outputs);
 
 // The optimizer's state as it stands, under names that say which weight it is for.
 std::vector<nn::detail::NamedVariable> optimizer_state(

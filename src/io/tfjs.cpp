@@ -10,8 +10,10 @@
 #include <map>
 
 #include "core/raise.h"
+#include "core/warn.h"
 #include "io/atomic_file.h"
 #include "io/host_tensor.h"
+#include "io/model_parts.h"
 #include "io/tfjs_dialect.h"
 #include "io/weight_loading.h"
 #include "memory/context.h"
@@ -84,7 +86,7 @@ std::vector<WeightPair> match(const Origin& origin, const std::vector<NamedVaria
   std::vector<const NamedVariable*> rest;
   for (const NamedVariable& weight : weights) {
     auto found = exact.find(joined(weight.path));
-    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.model_path));
+    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.tfjs_path));
     if (found != exact.end() && !used[found->second]) {
       used[found->second] = true;
       pairs.push_back({&weight, found->second});
@@ -151,6 +153,34 @@ const Json& TfjsFile::architecture() const {
   return inner != nullptr ? *inner : topology;
 }
 
+const Json* TfjsFile::training() const {
+  if (const Json* own = find_member(origin, json, "trainingConfig", JsonKind::object)) return own;
+  const Json& topology = member(origin, json, "modelTopology", JsonKind::object);
+  return find_member(origin, topology, "training_config", JsonKind::object);
+}
+
+namespace {
+
+// As it was compiled there. A model of which that cannot be said here can still be asked.
+void compile_from(const TfjsFile& file, const nn::Model& model, std::source_location site) {
+  const Json* training = file.training();
+  if (training == nullptr) return;
+  std::vector<std::string> outputs;
+  const nn::detail::Structure* structure =
+      nn::detail::structure_of(nn::detail::ModelAccess::base(model));
+  if (structure == nullptr) return;
+  for (const nn::Node& output : structure->outputs) outputs.push_back(output.layer().name());
+  try {
+    const std::optional<nn::CompileOptions> options =
+        about_file(file.origin, [&] { return compile_from_keras(*training, outputs); });
+    if (options) model.compile(*options, site);
+  } catch (const Error& error) {
+    tenure::detail::warn(fmt::format("the model is not compiled: {}", error.what()));
+  }
+}
+
+}  // namespace
+
 }  // namespace tenure::io
 
 namespace tenure::nn {
@@ -170,6 +200,7 @@ Model load_tfjs_model(const std::string& path, std::source_location site) {
   const std::vector<io::TfjsWeight>& entries = file.manifest.weights();
   const std::vector<io::WeightPair> pairs = io::match(file.origin, weights, entries);
   io::assign_all(pairs, [&](std::size_t i) { return file.manifest.read(entries[i], site); }, site);
+  io::compile_from(file, model, site);
   return model;
 }
 
@@ -196,7 +227,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
       raise<DtypeError>("save_tfjs_model: \"{}\" is {}: float32, int32 and bool exist there",
                         weight.name, dtype);
     }
-    list.push_back({{"name", io::joined(weight.model_path)},
+    list.push_back({{"name", io::joined(weight.tfjs_path)},
                     {"shape", detail::to_json(weight.variable.shape())},
                     {"dtype", std::string(name(dtype))}});
     held.emplace_back(weight.variable.read(site), "save_tfjs_model", site);

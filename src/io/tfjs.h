@@ -9,6 +9,7 @@ namespace tenure::io {
 struct TfjsFile {
   explicit TfjsFile(const std::string& path);
   const Json& architecture() const;  // {"class_name": ..., "config": ...}
+  const Json* training() const;      // how it was compiled, or null
   Origin origin;
   Json json;
   TfjsManifest manifest;

@@ -1,4 +1,5 @@
 // Models as JSON in Keras's schema, and back.
+#include <algorithm>
 #include <map>
 
 #include "core/raise.h"
@@ -29,12 +30,18 @@ Json layer_json(const Layer& layer) {
           {"name", layer.name()}};
 }
 
+// The number of a layer's first call: a model's own is from its inputs to its outputs, so that it
+// is called from 1 on.
+int first_call(const Layer& layer) { return layer.as<Container>() != nullptr ? 1 : 0; }
+
 // A node's name in the file: layer, which of its calls, which output.
 class NodeNames {
  public:
   explicit NodeNames(const Structure& structure) {
     std::map<std::string, int> calls;
-    for (const auto& call : structure.calls) index_[call.get()] = calls[call->layer.name()]++;
+    for (const auto& call : structure.calls) {
+      index_[call.get()] = first_call(call->layer) + calls[call->layer.name()]++;
+    }
   }
   Json operator()(const Node& node) const {
     return Json::array(
@@ -50,11 +57,10 @@ class NodeNames {
 std::string SequentialModel::config() const {
   Json layers = Json::array();
   const Structure* known = structure();
-  const std::vector<Layer> all = chain();
-  if (known != nullptr && (all.empty() || all.front().class_name() != "InputLayer")) {
+  if (known != nullptr) {
     layers.push_back(layer_json(known->inputs.front().layer()));
   }
-  for (const Layer& layer : all) layers.push_back(layer_json(layer));
+  for (const Layer& layer : chain()) layers.push_back(layer_json(layer));
   Json config{{"name", name()}, {"layers", layers}};
   if (!trainable()) config["trainable"] = false;
   return config.dump();
@@ -176,16 +182,16 @@ class GraphReader {
       if (const auto inbound = each.find("inbound_nodes"); inbound != each.end()) {
         if (!inbound->is_array()) broken("inbound_nodes should be a list", *inbound);
         check_count(calls += inbound->size());
-        for (const Json& call : *inbound) pending.inputs.push_back(references(call));
+        for (const Json& call : *inbound) pending.inputs.push_back(noted(references(call)));
       }
       pending.visiting.resize(pending.inputs.size());
       if (!layers_.emplace(name, std::move(pending)).second) {
         raise<ValueError>("model: two layers are called \"{}\"", name);
       }
     }
-    std::vector<Node> inputs = nodes(member(config, "input_layers"));
-    std::vector<Node> outputs = nodes(member(config, "output_layers"));
-    model_ = Model(std::move(inputs), std::move(outputs), {.name = name_in(config)}, {});
+    const std::vector<Reference> inputs = noted(references(member(config, "input_layers")));
+    const std::vector<Reference> outputs = noted(references(member(config, "output_layers")));
+    model_ = Model(nodes(inputs), nodes(outputs), {.name = name_in(config)}, {});
     read_trainable(config, *model_);
   }
   Layer take() { return *model_; }
@@ -199,9 +205,18 @@ class GraphReader {
   };
   using Place = std::pair<Pending*, std::size_t>;  // a call
 
-  std::vector<Node> nodes(const Json& json) {
+  // Files that count a model's calls from 0 are read too: none of them names what would be before.
+  std::vector<Reference> noted(std::vector<Reference> list) {
+    for (const Reference& each : list) {
+      const auto [found, is_new] = least_call_.emplace(each.layer, each.call);
+      if (!is_new) found->second = std::min(found->second, each.call);
+    }
+    return list;
+  }
+
+  std::vector<Node> nodes(const std::vector<Reference>& references) {
     std::vector<Node> list;
-    for (const Reference& each : references(json)) list.push_back(node(each));
+    for (const Reference& each : references) list.push_back(node(each));
     return list;
   }
 
@@ -215,11 +230,15 @@ class GraphReader {
       if (pending.layer.class_name() != "InputLayer") {
         raise<ValueError>("model: \"{}\" is given nothing, and is no input", wanted.layer);
       }
-    } else if (wanted.call >= pending.inputs.size()) {
+      return {&pending, 0};
+    }
+    const auto first = static_cast<std::size_t>(first_call(pending.layer));
+    const std::size_t call = wanted.call - std::min(first, least_call_.at(wanted.layer));
+    if (call >= pending.inputs.size()) {
       raise<ValueError>("model: \"{}\" has {} calls, a node is of number {}", wanted.layer,
                         pending.inputs.size(), wanted.call);
     }
-    return {&pending, wanted.call};
+    return {&pending, call};
   }
 
   bool is_made(const Reference& wanted) {
@@ -273,6 +292,7 @@ class GraphReader {
   }
 
   std::map<std::string, Pending> layers_;
+  std::map<std::string, std::size_t> least_call_;  // of each layer, that a node is of
   std::optional<Model> model_;
 };
 

@@ -186,7 +186,7 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
   std::vector<Layer> all = chain_;
   all.push_back(layer);
   check_names(all, *this);
-  if (chain_.empty()) {
+  if (chain_.empty() && structure_ == nullptr) {
     const LayerOptions& options = LayerAccess::base(layer).layer_options();
     Shape shape = options.batch_input_shape;
     if (shape.rank() == 0 && options.input_shape.rank() > 0) {
@@ -209,7 +209,16 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
       structure_->sequential = true;
       structure_->inputs = structure_->outputs = {input};
       structure_->calls = {LayerAccess::call(input)};
-      if (layer.class_name() != "InputLayer") extend(layer, site);
+      if (layer.class_name() == "InputLayer") {  // where the model begins, not one of its layers
+        LayerAccess::state(*this).built = true;
+        return;
+      }
+      try {
+        extend(layer, site);
+      } catch (...) {
+        structure_.reset();
+        throw;
+      }
     }
   } else if (structure_ != nullptr) {
     extend(layer, site);
@@ -228,6 +237,11 @@ void SequentialModel::pop() {
   std::erase(state.layers, last);
   LayerAccess::state(last).owners.fetch_sub(1);
   if (structure_ == nullptr) return;
+  if (chain_.empty()) {  // the next layer says anew what the input is
+    structure_.reset();
+    state.built = false;
+    return;
+  }
   structure_->calls.pop_back();
   structure_->outputs = {LayerAccess::node(structure_->calls.back(), 0)};
 }

@@ -12,18 +12,22 @@ namespace tenure::nn::detail {
 
 namespace {
 
+// A layer's name without its owner's, which cells have before theirs.
+std::string own_name(const LayerBase& owner, const LayerBase& base) {
+  const std::string before = owner.name() + "/";
+  return base.name().starts_with(before) ? base.name().substr(before.size()) : base.name();
+}
+
 // The name by default without its number; the two of a Bidirectional say which way they go.
-std::string stem_of(const LayerBase& base) {
+std::string stem_of(const LayerBase& base, const std::string& name) {
   std::string stem = snake_case(base.class_name());
   for (const char* way : {"forward_", "backward_"}) {
-    if (base.name().starts_with(way)) stem = way + stem;
+    if (name.starts_with(way)) stem = way + stem;
   }
   return stem;
 }
 
-bool is_default_name(const LayerBase& base) {
-  const std::string stem = stem_of(base);
-  const std::string& name = base.name();
+bool is_default_name(const std::string& name, const std::string& stem) {
   if (!name.starts_with(stem)) return false;
   const std::string rest = name.substr(stem.size());
   return rest.empty() ||
@@ -31,28 +35,36 @@ bool is_default_name(const LayerBase& base) {
           std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
-// What layers of one owner are called in files.
-std::vector<std::string> file_names(const std::vector<Layer>& layers) {
+// What the layers in `owner` are called in files.
+std::vector<std::string> file_names(const LayerBase& owner) {
+  const std::vector<Layer>& layers = LayerAccess::state(owner).layers;
+  std::vector<std::string> names, stems;
   std::set<std::string> taken;
   for (const Layer& layer : layers) {
-    if (!is_default_name(LayerAccess::base(layer))) taken.insert(layer.name());
+    const LayerBase& base = LayerAccess::base(layer);
+    names.push_back(own_name(owner, base));
+    stems.push_back(stem_of(base, names.back()));
+    if (!is_default_name(names.back(), stems.back())) taken.insert(names.back());
   }
   std::map<std::string, int> used;
-  std::vector<std::string> names;
-  for (const Layer& layer : layers) {
-    if (!is_default_name(LayerAccess::base(layer))) {
-      names.push_back(layer.name());
-      continue;
-    }
-    const std::string stem = stem_of(LayerAccess::base(layer));
-    std::string name;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!is_default_name(names[i], stems[i])) continue;
     do {
-      const int number = used[stem]++;
-      name = number == 0 ? stem : stem + "_" + std::to_string(number);
-    } while (taken.contains(name));
-    names.push_back(std::move(name));
+      const int number = used[stems[i]]++;
+      names[i] = number == 0 ? stems[i] : stems[i] + "_" + std::to_string(number);
+    } while (taken.contains(names[i]));
   }
   return names;
+}
+
+// What TensorFlow.js puts for a layer into the names of weights; nothing for models and stacks.
+std::string tfjs_name(const LayerBase& owner, const LayerBase& base, const std::string& name,
+                      std::size_t place) {
+  const auto is_stack = [](const LayerBase& layer) {
+    return std::string_view(layer.class_name()) == "StackedRNNCells";
+  };
+  if (dynamic_cast<const ModelBase*>(&base) != nullptr || is_stack(base)) return {};
+  return is_stack(owner) ? "RNNCell_" + std::to_string(place) : name;
 }
 
 class Walk {
@@ -71,17 +83,18 @@ class Walk {
         add(base, weight.variable, trainable && weight.trainable);
       }
     }
-    const std::vector<std::string> names = file_names(state.layers);
+    const std::vector<std::string> names = file_names(base);
     for (std::size_t i = 0; i < state.layers.size(); ++i) {
       LayerBase& inner = LayerAccess::base(state.layers[i]);
-      const bool is_model = dynamic_cast<const ModelBase*>(&inner) != nullptr;
-      path_.push_back(inner.name());
+      const std::string name = own_name(base, inner);
+      const std::string tfjs = tfjs_name(base, inner, name, i);
+      path_.push_back(name);
       files_.push_back(names[i]);
-      if (!is_model) model_path_.push_back(inner.name());
+      if (!tfjs.empty()) tfjs_path_.push_back(tfjs);
       visit(inner, trainable);
       path_.pop_back();
       files_.pop_back();
-      if (!is_model) model_path_.pop_back();
+      if (!tfjs.empty()) tfjs_path_.pop_back();
     }
   }
 
@@ -99,15 +112,15 @@ class Walk {
     NamedVariable& made = found_.emplace_back();
     made.path = path_;
     made.path.push_back(own);
-    made.model_path = model_path_;
-    made.model_path.push_back(own);
+    made.tfjs_path = tfjs_path_;
+    made.tfjs_path.push_back(own);
     made.name = std::move(name);
     made.variable = variable;
     made.trainable = trainable;
   }
 
   bool states_;
-  std::vector<std::string> path_, model_path_, files_;
+  std::vector<std::string> path_, tfjs_path_, files_;
   std::unordered_set<const LayerBase*> seen_;
   std::set<std::string> names_;
   std::vector<NamedVariable> found_;

@@ -14,9 +14,9 @@
 namespace tenure::nn::detail {
 
 struct NamedVariable {
-  std::vector<std::string> path;        // layers' own names, then the variable's
-  std::vector<std::string> model_path;  // the same without those of models
-  std::string name;                     // in our files
+  std::vector<std::string> path;       // layers' own names, then the variable's
+  std::vector<std::string> tfjs_path;  // as TensorFlow.js has it: without the names of models
+  std::string name;                    // in our files
   Variable variable;
   bool trainable = true;
 };

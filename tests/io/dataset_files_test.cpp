@@ -2,6 +2,7 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "io/files.h"
 #include "tenure/nn/files.h"
@@ -69,6 +70,20 @@ TEST_F(CsvDataset, shuffles_completely_without_losing_a_row) {
   std::ranges::sort(seen);
   EXPECT_EQ(seen, counted(1000));
   EXPECT_EQ(firsts(data.skip(990).take(5).batch(2)), (Floats{990, 991, 992, 993, 994}));
+}
+
+TEST_F(CsvDataset, several_threads_read_at_once) {
+  const std::string path = file(table(500));
+  const Dataset data = Dataset::from_csv(path, {.targets = {"target"}});
+  std::vector<std::thread> threads;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    threads.emplace_back([&, seed] {
+      Floats seen = firsts(data.shuffle(Dataset::kAll, {.seed = seed}).batch(9).prefetch(2));
+      std::ranges::sort(seen);
+      EXPECT_EQ(seen, counted(500));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(CsvDataset, takes_columns_by_position_and_weights_and_dtypes) {

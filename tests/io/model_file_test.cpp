@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
@@ -14,6 +17,16 @@ using testing::message_of;
 
 class ModelFile : public testing::Folder {
  protected:
+  // A file with this architecture and 12 bytes of weights, without the care of our writers.
+  std::string with_architecture(const std::string& model) {
+    const nlohmann::json header = {
+        {"__metadata__", {{"tenure.format", "1"}, {"tenure.model", model}}},
+        {"a/kernel", {{"dtype", "F32"}, {"shape", {3, 1}}, {"data_offsets", {0, 12}}}}};
+    const std::string text = header.dump();
+    std::string bytes(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(text.size() >> 8 * i);
+    return file(bytes + text + std::string(12, '\0'), "changed");
+  }
   // The file with its metadata changed, or tensors left out.
   std::string changed(const std::string& path, const io::Metadata& metadata,
                       const std::string& without = "") {
@@ -50,6 +63,8 @@ TEST_F(ModelFile, gives_back_the_model_with_its_weights) {
   EXPECT_EQ(again.class_name(), "Sequential");
   EXPECT_EQ(again.name(), "small");
   EXPECT_EQ(again.config(), model.config());
+  EXPECT_EQ(again.summary(), model.summary());
+  EXPECT_EQ(again.layers().size(), model.layers().size());
   EXPECT_EQ(all_weights(again), all_weights(model));
   EXPECT_EQ(floats(again.predict(batch_x())), floats(model.predict(batch_x())));
 }
@@ -66,6 +81,23 @@ TEST_F(ModelFile, names_weights_by_layer_and_keeps_the_architecture_in_keras_sch
   EXPECT_EQ(json["config"]["layers"][1]["config"]["units"], 2);
   EXPECT_EQ(file.metadata().at("tenure.format"), "1");
   EXPECT_FALSE(file.metadata().contains("tenure.compile"));
+}
+
+TEST_F(ModelFile, names_do_not_depend_on_what_else_the_program_made) {
+  for (int i = 0; i < 2; ++i) {
+    const Sequential model({Bidirectional(LSTM({.units = 1}), {.input_shape = {2, 1}}),
+                            Dense({.units = 1}), Dense({.units = 1, .name = "dense_1"}),
+                            Dense({.units = 1, .name = "mine"})});
+    model.save_weights(at("w"));
+    std::vector<std::string> found;
+    const io::SafetensorsReader file(at("w"));
+    for (const io::TensorInfo& each : file.tensors()) {
+      if (each.name.ends_with("/kernel")) found.push_back(each.name);
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{"bidirectional/forward_lstm/lstm_cell/kernel",
+                                               "bidirectional/backward_lstm/lstm_cell/kernel",
+                                               "dense/kernel", "dense_1/kernel", "mine/kernel"}));
+  }
 }
 
 class GoesOn : public ModelFile, public ::testing::WithParamInterface<Optimizer (*)()> {};
@@ -97,6 +129,56 @@ INSTANTIATE_TEST_SUITE_P(
           return Adam({.learning_rate = ExponentialDecay(
                            {.initial_learning_rate = 0.1, .decay_steps = 2, .decay_rate = 0.5})});
         }));
+
+TEST_F(ModelFile, the_optimizer_keeps_what_it_knows_of_weights_that_were_frozen_later) {
+  const Sequential model = small();
+  const Adam adam({.learning_rate = 0.1});
+  model.compile({.optimizer = adam, .loss = {"mse"}});
+  model.train_on_batch(batch_x(), batch_y());
+  model.layers()[0].set_trainable(false);
+  model.compile({.optimizer = adam, .loss = {"mse"}});
+  model.train_on_batch(batch_x(), batch_y());
+  model.save(at("m"));
+  const Model again = load_model(at("m"));
+  EXPECT_EQ(again.trainable_weights().size(), 2u);
+  for (const Model& each : {Model(model), again}) {
+    each.train_on_batch(batch_x(), batch_y());
+    each.layers()[0].set_trainable(true);
+    each.compile({.optimizer = each.optimizer(), .loss = {"mse"}});
+    each.train_on_batch(batch_x(), batch_y());
+  }
+  EXPECT_EQ(all_weights(again), all_weights(model));
+}
+
+TEST_F(ModelFile, fit_goes_on_with_the_epochs_that_are_left) {
+  const FitOptions all{.epochs = 4, .batch_size = 2, .shuffle = false, .verbose = Verbose::silent};
+  const Sequential whole = small();
+  whole.save_weights(at("w"));
+  whole.compile({.optimizer = "adam", .loss = {"mse"}});
+  const History expected = whole.fit(batch_x(), batch_y(), all);
+  const Sequential half = small();
+  half.load_weights(at("w"));
+  half.compile({.optimizer = "adam", .loss = {"mse"}});
+  FitOptions first = all;
+  first.epochs = 2;
+  first.callbacks = {ModelCheckpoint({.path = at("epoch{epoch}"), .monitor = "loss"})};
+  half.fit(batch_x(), batch_y(), first);
+  EXPECT_EQ(names().size(), 3u);
+  const Model again = load_model(at("epoch2"));
+  FitOptions rest = all;
+  rest.initial_epoch = 2;
+  const History found = again.fit(batch_x(), batch_y(), rest);
+  const std::vector<double>& losses = expected["loss"];
+  EXPECT_EQ(found["loss"], (std::vector<double>{losses[2], losses[3]}));
+}
+
+TEST_F(ModelFile, a_tidy_leaves_a_model_that_was_read_in_it_alive) {
+  const Sequential model = small();
+  model.save(at("m"));
+  std::optional<Model> again;
+  tidy([&] { again = load_model(at("m")); });
+  EXPECT_EQ(floats(again->predict(batch_x())), floats(model.predict(batch_x())));
+}
 
 TEST_F(ModelFile, a_learning_rate_that_was_set_later_comes_back) {
   const Sequential model = small();
@@ -202,6 +284,14 @@ TEST_F(ModelFile, of_a_model_of_ones_own_only_the_weights_are_saved) {
   EXPECT_EQ(floats(other(batch_x())), y);
 }
 
+struct OwnOptimizer : OptimizerBase {
+  const char* class_name() const override { return "OwnOptimizer"; }
+  Update update(const Tensor& value, const Tensor& gradient, const std::vector<Tensor>&,
+                const std::vector<Tensor>& numbers) const override {
+    return {value - gradient * numbers[0], {}};
+  }
+};
+
 TEST_F(ModelFile, what_no_file_can_say_is_refused) {
   const Sequential activation(
       {Dense({.units = 1, .activation = [](Tensor x) { return x * x; }, .input_shape = {3}})});
@@ -209,6 +299,9 @@ TEST_F(ModelFile, what_no_file_can_say_is_refused) {
   const Sequential loss = small();
   loss.compile({.optimizer = "sgd", .loss = {Loss([](Tensor a, Tensor b) { return a - b; })}});
   EXPECT_HAS(message_of<UnsupportedError>([&] { loss.save(at("m")); }), "function of your own");
+  const Sequential optimizer = small();
+  optimizer.compile({.optimizer = make_optimizer<OwnOptimizer>(), .loss = {"mse"}});
+  EXPECT_HAS(message_of<UnsupportedError>([&] { optimizer.save(at("m")); }), "OwnOptimizer");
   const Sequential unknown({Dense({.units = 1})});
   EXPECT_HAS(message_of<ValueError>([&] { unknown.save(at("m")); }), "input_shape");
   EXPECT_TRUE(names().empty());
@@ -267,9 +360,8 @@ TEST_F(ModelFile, half_floats_become_what_the_model_has) {
 }
 
 TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_anything) {
-  small("m").save(at("m"));
   const auto complaint = [&](const std::string& model) {
-    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", model}})); });
+    return message_of<IoError>([&] { load_model(with_architecture(model)); });
   };
   const auto sequential = [](const std::string& layers) {
     return R"({"class_name":"Sequential","config":{"name":"m","layers":[)" + layers + "]}}";
@@ -297,6 +389,9 @@ TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_a
   EXPECT_HAS(complaint(R"({"class_name":"Dense","config":{"units":1}})"), "not a model");
   EXPECT_HAS(complaint(R"({"class_name":"Sequential"})"), "config");
   EXPECT_HAS(complaint("[]"), "no object");
+  EXPECT_HAS(complaint(sequential(
+                 R"({"class_name":"Dense","config":{"units":1,"activation":"\u001b[31m"}})")),
+             "\\x1b[31m");  // cannot drive a terminal
   EXPECT_HAS(complaint("{"), "not JSON");
   EXPECT_HAS(complaint(std::string(100'000, '[')), "deep");
   std::string wide = "{";
@@ -304,14 +399,61 @@ TEST_F(ModelFile, absurd_and_broken_architectures_are_refused_before_they_cost_a
   EXPECT_HAS(complaint(wide + "\"end\":0}"), "members");
 }
 
+TEST_F(ModelFile, absurd_sizes_cost_nothing_in_any_layer) {
+  struct Case {
+    const char* layer;
+    const char* config;  // N: the size
+    const char* input;
+  };
+  const Case cases[] = {
+      {"Dense", R"("units":N)", "null,3"},
+      {"RepeatVector", R"("n":N)", "null,3"},
+      {"Reshape", R"("target_shape":[N,N])", "null,3"},
+      {"Flatten", "", "null,N,N"},
+      {"Embedding", R"("input_dim":N,"output_dim":1)", "null,2"},
+      {"Conv2D", R"("filters":1,"kernel_size":[N,N])", "null,8,8,1"},
+      {"Conv2D", R"("filters":N,"kernel_size":[1,1])", "null,8,8,1"},
+      {"Conv2D", R"("filters":1,"kernel_size":[2,2],"dilation_rate":[N,N])", "null,8,8,1"},
+      {"Conv2DTranspose", R"("filters":1,"kernel_size":[1,1],"strides":[N,N])", "null,8,8,1"},
+      {"ZeroPadding2D", R"("padding":[[N,N],[N,N]])", "null,8,8,1"},
+      {"UpSampling2D", R"("size":[N,N])", "null,8,8,1"},
+      {"MaxPooling2D", R"("pool_size":[N,N],"padding":"same")", "null,8,8,1"},
+      {"BatchNormalization", R"("axis":N)", "null,3"},
+      {"LSTM", R"("units":N)", "null,8,1"},
+      {"GRU", R"("units":1,"stateful":true)", "N,8,1"},
+      {"Bidirectional", R"("layer":{"class_name":"GRU","config":{"units":N}})", "null,8,1"},
+      {"TimeDistributed", R"("layer":{"class_name":"Dense","config":{"units":N}})", "null,8,1"},
+  };
+  reset_peak();
+  const std::size_t before = memory().peak_bytes;
+  for (const Case& each : cases) {
+    for (const std::string size : {"2147483648", "1099511627776", "9223372036854775807", "-1", "0",
+                                   "-4611686018427387904"}) {
+      std::string layer = fmt::format(
+          R"({{"class_name":"{}","config":{{"name":"a","batch_input_shape":[{}]{}{}}}}})",
+          each.layer, each.input, *each.config == '\0' ? "" : ",", each.config);
+      for (std::size_t at = layer.find('N'); at != layer.npos; at = layer.find('N', at + 1)) {
+        const bool is_size = !std::isalpha(static_cast<unsigned char>(layer[at + 1]));
+        if (is_size) layer.replace(at, 1, size);
+      }
+      EXPECT_THROW(
+          load_model(changed(
+              at("m"), {{"tenure.model",
+                         R"({"class_name":"Sequential","config":{"layers":[)" + layer + "]}}"}})),
+          IoError)
+          << layer;
+    }
+  }
+  EXPECT_LT(memory().peak_bytes, before + (std::size_t{1} << 20));
+}
+
 TEST_F(ModelFile, graphs_that_cannot_be_are_refused) {
-  small("m").save(at("m"));
   const auto complaint = [&](const std::string& layers, const std::string& out) {
     const std::string json =
         R"({"class_name":"Functional","config":{"name":"m","layers":[)"
         R"({"class_name":"InputLayer","name":"in","config":{"name":"in","batch_input_shape":[null,3]},"inbound_nodes":[]},)" +
         layers + R"(],"input_layers":[["in",0,0]],"output_layers":[)" + out + "]}}";
-    return message_of<IoError>([&] { load_model(changed(at("m"), {{"tenure.model", json}})); });
+    return message_of<IoError>([&] { load_model(with_architecture(json)); });
   };
   const auto flat = [](const std::string& name, const std::string& from) {
     return R"({"class_name":"Activation","name":")" + name + R"(","config":{"name":")" + name +
@@ -324,15 +466,15 @@ TEST_F(ModelFile, graphs_that_cannot_be_are_refused) {
   EXPECT_HAS(complaint(flat("a", "in"), R"(["a",0,7])"), "has 1 outputs");
   EXPECT_HAS(complaint(flat("a", "in") + "," + flat("a", "in"), R"(["a",0,0])"), "two layers");
   // Deeper than any stack, backwards.
-  std::string chain = flat("l0", "in");
-  for (int i = 1; i < 20'000; ++i) {
-    chain = flat("l" + std::to_string(i), "l" + std::to_string(i - 1)) + "," + chain;
+  std::string chain;
+  for (int i = 19'999; i > 0; --i) {
+    chain += flat("l" + std::to_string(i), "l" + std::to_string(i - 1)) + ",";
   }
+  chain += flat("l0", "in");
   EXPECT_HAS(complaint(chain, R"(["l19999",0,0])"), "more than");
 }
 
 TEST_F(ModelFile, a_long_chain_of_layers_is_no_matter_for_the_stack) {
-  small("m").save(at("m"));
   std::string layers;
   constexpr int kLayers = 2000;
   for (int i = kLayers; i > 0; --i) {

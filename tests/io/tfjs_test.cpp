@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
+#include "io/tfjs_manifest.h"
 #include "tenure/nn/conv_layers.h"
 #include "tenure/nn/core_layers.h"
 #include "tenure/nn/files.h"
@@ -83,7 +84,8 @@ TEST_P(FromJavaScript, survives_a_way_back_and_a_file_of_ours) {
 INSTANTIATE_TEST_SUITE_P(Fixtures, FromJavaScript,
                          ::testing::Values("dense", "conv", "simple_rnn", "gru", "lstm",
                                            "bidirectional", "embedding", "shared", "nested",
-                                           "shared_uint8", "shared_uint16", "shared_float16"));
+                                           "nested_graph", "stacked", "shared_uint8",
+                                           "shared_uint16", "shared_float16"));
 
 TEST_F(TfjsModel, topology_may_stand_under_model_config) {
   const std::string path = changed("dense", [](json& model) {
@@ -112,8 +114,27 @@ TEST_F(TfjsModel, weights_may_lie_in_several_groups_and_have_longer_names) {
                  json::parse(read_bytes(folder_of("dense") + "/expected.json")));
 }
 
-TEST_F(TfjsModel, ints_and_bools_are_read_as_they_are_packed) {
-  // 10 rows of 3 whole numbers, packed: stored * 0.5 - 3, rounded.
+TEST_F(TfjsModel, is_compiled_as_it_was) {
+  const Model model = load_tfjs_model(folder_of("dense") + "/model.json");
+  EXPECT_EQ(model.optimizer().class_name(), "Adam");
+  EXPECT_EQ(model.optimizer().learning_rate(), 0.01);
+  const Logs logs = model.train_on_batch(ones({2, 3}), ones({2, 2}));
+  EXPECT_EQ(logs.size(), 2u);
+  EXPECT_EQ(logs[1].first, "accuracy");
+}
+
+TEST_F(TfjsModel, that_cannot_be_compiled_here_can_still_be_asked) {
+  const std::string path =
+      changed("dense", [](json& m) { m["trainingConfig"]["loss"] = "mysterious"; });
+  ::testing::internal::CaptureStderr();
+  const Model model = load_tfjs_model(path);
+  EXPECT_HAS(::testing::internal::GetCapturedStderr(), "mysterious");
+  EXPECT_THROW(model.optimizer(), ValueError);
+  expect_outputs(model, json::parse(read_bytes(folder_of("dense") + "/expected.json")));
+}
+
+TEST_F(TfjsModel, packed_weights_are_what_they_stand_for) {
+  // stored * 0.5 - 3.
   const std::string path = changed("embedding", [&](json& model) {
     json& weight = model["weightsManifest"][0]["weights"][0];
     weight["quantization"] = {{"dtype", "uint8"}, {"scale", 0.5}, {"min", -3}};
@@ -125,6 +146,32 @@ TEST_F(TfjsModel, ints_and_bools_are_read_as_they_are_packed) {
   });
   const Floats found = floats(load_tfjs_model(path).get_weights().front());
   for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(found[i], static_cast<float>(i) * 0.5f - 3);
+}
+
+TEST_F(TfjsModel, ints_and_bools_are_read_across_files) {
+  const std::string bytes("\x01\0\0\0\xfe\xff\xff\xff\x01\0\x05\xff", 12);
+  testing::write_bytes(at("a.bin"), bytes.substr(0, 6));
+  testing::write_bytes(at("b.bin"), bytes.substr(6));
+  json list = {{{"name", "i"}, {"shape", {2}}, {"dtype", "int32"}},
+               {{"name", "b"}, {"shape", {2}}, {"dtype", "bool"}},
+               {{"name", "q"},
+                {"shape", {2}},
+                {"dtype", "int32"},
+                {"quantization", {{"dtype", "uint8"}, {"scale", 0.3}, {"min", -2}}}}};
+  const io::Origin origin{"test", at("model.json")};
+  const auto manifest = [&] {
+    const json text = {{{"paths", {"a.bin", "b.bin"}}, {"weights", list}}};
+    return io::TfjsManifest(origin, at(""), io::Json::parse(text.dump()));
+  };
+  const auto value = [&](std::size_t i) {
+    return manifest().read(manifest().weights()[i], std::source_location::current());
+  };
+  EXPECT_EQ(value(0).to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, -2}));
+  EXPECT_EQ(value(1).to_vector<bool>(), (std::vector<bool>{true, false}));
+  // Rounded: 5 * 0.3 - 2 and 255 * 0.3 - 2.
+  EXPECT_EQ(value(2).to_vector<std::int32_t>(), (std::vector<std::int32_t>{-1, 75}));
+  testing::write_bytes(at("b.bin"), "\xff\xff\x02" + bytes.substr(9));
+  EXPECT_HAS(message_of<IoError>([&] { value(1); }), "a bool is 0 or 1");
 }
 
 TEST_F(TfjsModel, files_of_weights_lie_in_the_folder) {
@@ -199,6 +246,9 @@ std::vector<std::pair<std::string, Model>> made_here() {
       "simple_rnn",
       Sequential({SimpleRNN({.units = 3, .return_sequences = true, .input_shape = {4, 2}}),
                   TimeDistributed(Dense({.units = 2}))}));
+  const std::vector<Layer> cells{LSTMCell({.units = 2}), SimpleRNNCell({.units = 3})};
+  models.emplace_back("stacked",
+                      Sequential({RNN(StackedRNNCells(cells), {.input_shape = {4, 2}})}));
   const Node a = Input({.shape = {3}, .name = "a"}), b = Input({.shape = {3}, .name = "b"});
   const Dense twin({.units = 2, .activation = "tanh", .name = "twin"});
   const Sequential inner({Dense({.units = 3, .name = "inside", .input_shape = {4}})},

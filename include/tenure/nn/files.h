@@ -51,7 +51,8 @@ TENURE_API LoadedWeights load_weights(const Model& model, const std::string& pat
                                       std::source_location site = std::source_location::current());
 
 // A layers model of TensorFlow.js: model.json, and beside it the files of weights that it names.
-// Quantized weights are read as what they stand for. The model is not compiled.
+// Quantized weights are read as what they stand for. Compiled where the file says how, with an
+// optimizer that begins anew; a warning tells where that cannot be said here.
 TENURE_API Model load_tfjs_model(const std::string& path,
                                  std::source_location site = std::source_location::current());
 // Writes model.json and weights.bin into the folder, which is made where there is none.
