@@ -228,7 +228,9 @@ void expect_steps(const std::function<nn::Optimizer()>& make, const Plain& plain
     }
   }
   for (const Run& run : runs) {
-    if (run.traced) EXPECT_EQ(run.step->traces().size(), 1u);
+    if (run.traced) {
+      EXPECT_EQ(run.step->traces().size(), 1u);
+    }
   }
 }
 
@@ -454,7 +456,9 @@ TEST(Optimizers, L30_a_step_that_runs_out_of_memory_changes_nothing) {
         EXPECT_EQ(snapshot(), before) << room;
       }
     }
-    if (!traced) EXPECT_TRUE(failed);
+    if (!traced) {
+      EXPECT_TRUE(failed);
+    }
   }
 }
 
