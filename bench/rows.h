@@ -14,6 +14,7 @@ void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
 void convolution(Runner& runner);
+void dense(Runner& runner);
 void recurrent(Runner& runner);
 void training(Runner& runner);
 void lifetime_cost(Runner& runner);
@@ -27,6 +28,7 @@ inline void public_rows(Runner& runner) {
   einsum(runner);
   pooling(runner);
   convolution(runner);
+  dense(runner);
   recurrent(runner);
   training(runner);
   lifetime_cost(runner);

@@ -1,5 +1,5 @@
-// The rows of recurrent.cpp in libtorch: its own layers, with time first, which they prefer, and
-// the state kept from call to call.
+// The rows of dense.cpp and recurrent.cpp in libtorch: its own layers; sequences with time first,
+// which they prefer, and the state kept from call to call.
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
@@ -48,6 +48,11 @@ void rnn_row(Runner& runner, const char* name, const Sizes& sizes) {
 }  // namespace
 
 void recurrent(Runner& runner) {
+  runner.row("dense_apply", [](Row& row) {
+    const c10::InferenceMode guard;
+    const Tensor x = at::rand({1000, 10}), weight = at::rand({10, 10}), bias = at::rand({10});
+    row.measure([&] { use(at::linear(x, weight, bias)); });
+  });
   rnn_row(runner, "rnn_predict_small", {16, 4, 10});
   rnn_row(runner, "rnn_predict", {100, 32, 128});
   runner.row("lstm_predict", [](Row& row) {
