@@ -208,10 +208,12 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
     const std::lock_guard lock(mutex_);
     return unfinished_;
   }
-  void close() {
+  // Gives up the tasks that have not ended: each of them holds the queue.
+  std::vector<std::shared_ptr<TaskRun>> close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     ready_.clear();
+    return std::exchange(unfinished_, {});
   }
 
  private:
@@ -232,8 +234,7 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
 TaskLoop::TaskLoop() : queue_(std::make_shared<Queue>()) {}
 
 TaskLoop::~TaskLoop() {
-  queue_->close();
-  for (const std::shared_ptr<TaskRun>& run : queue_->unfinished()) run->abandon();
+  for (const std::shared_ptr<TaskRun>& run : queue_->close()) run->abandon();
 }
 
 void TaskLoop::add(std::shared_ptr<TaskRun> run) { queue_->add(std::move(run)); }
