@@ -82,7 +82,8 @@ int main() {
     std::cout << "\n";
     plot(growth, top);
   }
-  std::cout << "\n" << (flat ? "flat in all three" : "memory grows")
+  std::cout << "\n"
+            << (flat ? "flat in all three" : "memory grows")
             << "; under a tape w also keeps its transposed form for the next gradient: "
             << tn::memory().workspace_bytes << " bytes of workspace\n";
   return flat ? 0 : 1;

@@ -161,8 +161,7 @@ TEST(Model, a_model_of_ones_own_is_trained) {
 TEST(Model, validation_stops_a_fit_early) {
   const Line line;
   const nn::Sequential model = small_model();
-  model.compile(
-      {.optimizer = nn::SGD({.learning_rate = 0.0}), .loss = "mse", .metrics = {"mae"}});
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0.0}), .loss = "mse", .metrics = {"mae"}});
   const nn::History history =
       model.fit(line.x, line.y,
                 {.epochs = 50,
