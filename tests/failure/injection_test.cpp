@@ -41,7 +41,12 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (void* block = allocate(size, static_cast<std::size_t>(alignment))) return block;
   throw std::bad_alloc();
 }
+// Whoever asks so can do without: no failure is made of it.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size == 0 ? 1 : size);
+}
 void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
