@@ -183,6 +183,15 @@ void raise_disposed(const Header& header, const Use& use) {
   throw DisposedError(text, std::move(story), use.site);
 }
 
+void raise_ended(std::string_view op, std::string_view what, Story story, std::source_location used,
+                 std::string_view todo) {
+  std::vector<Row> rows = life_rows(story);
+  rows.push_back({"used", site_text(used), std::string(op), ""});
+  const std::string text =
+      fmt::format("DisposedError: {}: {} was disposed\n\n{}\n  {}", op, what, table(rows), todo);
+  throw DisposedError(text, std::move(story), used);
+}
+
 namespace {
 
 [[noreturn]] void raise_inaccessible(const Header& header, const Use& use, const char* where,

@@ -72,21 +72,17 @@ GraphModel::GraphModel(std::vector<Node> inputs, std::vector<Node> outputs,
     }
     structure_.calls.push_back(LayerAccess::call(input));
   }
-  std::vector<const NodeCall*> in_progress;
-  for (const Node& output : structure_.outputs) visit(LayerAccess::call(output), in_progress);
+  for (const Node& output : structure_.outputs) visit(LayerAccess::call(output));
   make_steps();
 }
 
-void GraphModel::visit(const std::shared_ptr<const NodeCall>& call,
-                       std::vector<const NodeCall*>& in_progress) {
+void GraphModel::visit(const std::shared_ptr<const NodeCall>& call) {
   if (std::ranges::find(structure_.calls, call) != structure_.calls.end()) return;
   if (call->inputs.empty()) {
     raise<ValueError>("Model: an output depends on the input \"{}\", which is none of the model's",
                       call->layer.name());
   }
-  in_progress.push_back(call.get());
-  for (const Node& input : call->inputs) visit(LayerAccess::call(input), in_progress);
-  in_progress.pop_back();
+  for (const Node& input : call->inputs) visit(LayerAccess::call(input));
   structure_.calls.push_back(call);
 }
 

@@ -37,8 +37,7 @@ class GraphModel final : public Container {
     std::size_t outputs;
     std::vector<std::size_t> last_used;  // values that no later step needs
   };
-  void visit(const std::shared_ptr<const NodeCall>& call,
-             std::vector<const NodeCall*>& in_progress);
+  void visit(const std::shared_ptr<const NodeCall>& call);
   void make_steps();
 
   Structure structure_;

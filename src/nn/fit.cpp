@@ -365,10 +365,10 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
   check_batches(*this, examples, options.batch_size, "evaluate");
-  return evaluate(examples.batch(options.batch_size), options, site);
+  return evaluate(examples.batch(options.batch_size), site);
 }
 
-Logs Model::evaluate(const Dataset& batches, EvaluateOptions, std::source_location site) const {
+Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
   const detail::TrainingLock lock(*this, "evaluate", site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   return evaluate_batches(*this, *detail::compiled_of(*this, "evaluate"), batches, site);

@@ -26,6 +26,7 @@ namespace detail {
 
 using tenure::detail::CallScope;
 using tenure::detail::context;
+using tenure::detail::Label;
 using tenure::detail::LabelRef;
 using tenure::detail::site_text;
 
@@ -94,22 +95,14 @@ void raise_layer_disposed(const LayerBase& base, std::source_location used) {
   story.name = base.name();
   story.birth.op = base.class_name();
   story.birth.site = state.label->site;
-  std::string died, by;
   if (state.death) {
-    const bool owned = static_cast<bool>(state.death->by);
-    story.death =
-        Death{owned ? Cause::owner_disposed : Cause::disposed, state.death->site,
-              owned ? fmt::format("{} disposed", label_text(*state.death->by.get())) : ""};
-    died = fmt::format("  died      {:<16} {:<16} {}\n", site_text(state.death->site),
-                       tenure::name(story.death->cause), story.death->by);
-    died.erase(died.find_last_not_of(" \n") + 1);
-    died += "\n";
+    const Label* by = state.death->by.get();
+    story.death = Death{by != nullptr ? Cause::owner_disposed : Cause::disposed, state.death->site,
+                        by != nullptr ? fmt::format("{} disposed", label_text(*by)) : ""};
   }
-  const std::string text = fmt::format(
-      "DisposedError: call: {} was disposed\n\n  born      {:<16} {}\n{}  used      {}\n\n"
-      "  use it before it is disposed, or make a new one: its weights are gone.",
-      layer_text(base), site_text(state.label->site), base.class_name(), died, site_text(used));
-  throw DisposedError(text, std::move(story), used);
+  tenure::detail::raise_ended(
+      "call", layer_text(base), std::move(story), used,
+      "use it before it is disposed, or make a new one: its weights are gone.");
 }
 
 void check_alive(const LayerBase& base, std::source_location used) {

@@ -42,12 +42,9 @@ void check_alive(const OptimizerBase& base, const char* op, std::source_location
   story.birth.op = base.class_name();
   story.birth.site = state.label->site;
   story.death = Death{Cause::disposed, state.disposed_at, ""};
-  const std::string text = fmt::format(
-      "DisposedError: {}: {} was disposed\n\n  born      {:<16} {}\n  died      {:<16} disposed\n"
-      "  used      {}\n\n  use it before it is disposed, or make a new one: its state is gone.",
-      op, text_of(base), site_text(state.label->site), base.class_name(),
-      site_text(state.disposed_at), site_text(used));
-  throw DisposedError(text, std::move(story), used);
+  tenure::detail::raise_ended(
+      op, text_of(base), std::move(story), used,
+      "use it before it is disposed, or make a new one: its state is gone.");
 }
 
 Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,

@@ -95,7 +95,6 @@ struct PredictOptions {
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
   Tensor sample_weight = {};
-  Verbose verbose = Verbose::silent;
 };
 
 namespace detail {
@@ -165,7 +164,7 @@ class TENURE_API Model : public Layer {
 
   Logs evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options = {},
                 std::source_location site = std::source_location::current()) const;
-  Logs evaluate(const Dataset& batches, EvaluateOptions options = {},
+  Logs evaluate(const Dataset& batches,
                 std::source_location site = std::source_location::current()) const;
 
   // Safe from several threads.
