@@ -106,6 +106,14 @@ struct Value {             // a loss or a metric
   double value = 0;
 };
 
+// An error about the life of something was raised: the place of use, and the whole text.
+struct Raised {
+  std::int64_t time = 0;
+  std::uint32_t text = 0;  // strings
+  std::uint32_t site = kNone;
+  std::uint64_t tensor = 0;  // its id; 0 when it was no tensor
+};
+
 struct Run {
   std::string program;       // as it was started
   std::string version;       // of the library
@@ -122,6 +130,7 @@ struct Run {
   std::vector<OpRun> ops;             // by beginning
   std::vector<PoolPoint> pool;
   std::vector<Value> values;
+  std::vector<Raised> raised;
 };
 
 // IoError when it is no trace file or is damaged; a file that ends in the middle is read as far as
