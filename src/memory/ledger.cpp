@@ -288,7 +288,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count) {
   for_each_holder([&](Header& header) {  // again, so that each is held while its story is told
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (sorted[i].header != &header || sorted[i].id != header.id) continue;
-      largest[i] = {sorted[i].nbytes, sorted[i].claim, make_story(header)};
+      largest[i] = {sorted[i].nbytes, sorted[i].claim, story_of_shown(header)};
     }
   });
   std::erase_if(largest, [](const LargeHolder& holder) { return holder.story.id == 0; });
@@ -300,7 +300,7 @@ std::vector<Holder> holders_of(const Storage& storage) {
   for_each_holder([&](Header& header) {
     if (header.storage != &storage) return;
     Holder holder;
-    holder.story = make_story(header);
+    holder.story = story_of_shown(header);
     holder.is_tensor = header.role == Role::tensor;
     holder.is_small_view = smaller_than_storage(header);
     if (header.owner) holder.owner = label_text(*header.owner.get());
@@ -367,7 +367,7 @@ std::vector<Story> LeakCheck::survivors() const {
   std::vector<Story> stories;
   detail::for_each_holder([&](detail::Header& header) {
     if (header.role != detail::Role::tensor || header.id < first_id_) return;
-    Story story = detail::make_story(header);
+    Story story = detail::story_of_shown(header);
     for (const Holder& holder : detail::holders_of(*header.storage)) {
       if (holder.story.id != header.id || !holder.is_tensor)
         story.other_holders.push_back(holder.text);

@@ -36,6 +36,13 @@ void for_each_holder(Visit&& visit) {
       [](Header* header) { release(header); });
 }
 
+// Of a holder that for_each_holder shows: the handle that holds it meanwhile does not count.
+inline Story story_of_shown(const Header& header) {
+  Story story = make_story(header);
+  --story.handles;
+  return story;
+}
+
 MemoryInfo memory_of(SessionState* session);  // null: the process
 
 // The storages that hold most, each by one of its holders.

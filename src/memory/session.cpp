@@ -54,7 +54,7 @@ std::vector<Story> Session::close(std::source_location site) {
   // The stories first: they may run out of memory, the disposing cannot.
   detail::for_each_holder([&](detail::Header& header) {
     if (header.session.load(std::memory_order_relaxed) != state_) return;
-    if (header.role == detail::Role::tensor) disposed.push_back(detail::make_story(header));
+    if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
   });
   detail::for_each_holder([&](detail::Header& header) {
     if (header.session.load(std::memory_order_relaxed) != state_) return;
