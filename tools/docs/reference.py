@@ -365,7 +365,9 @@ def pages_that_use(found, texts):
 
 
 def write(include, work, out, guide, pages):
-    """Writes the reference below `out`; `guide` is {page: (title, text)}, `pages` all other pages."""
+    """Writes the reference below `out`; `guide` is {page: (title, text)}, `pages` all other pages.
+
+    Gives the headers that have a page, and (name, address) of all that is public."""
     texts = {path.relative_to(include / "tenure").as_posix(): path.read_text(encoding="utf-8")
              for path in sorted((include / "tenure").rglob("*.h"))}
     macros = header.macros_of(texts.values())
@@ -389,4 +391,4 @@ def write(include, work, out, guide, pages):
         file.write_text(writer.page(name, found.get(name, Page())), encoding="utf-8")
     (out / "reference/index.md").write_text(writer.index(), encoding="utf-8")
     (out / "reference/names.md").write_text(writer.all_names(), encoding="utf-8")
-    return [name for name in sorted(headers) if name not in LEFT_OUT]
+    return [name for name in sorted(headers) if name not in LEFT_OUT], writer.names
