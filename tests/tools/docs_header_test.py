@@ -53,10 +53,10 @@ class Headers(unittest.TestCase):
         self.assertEqual(runs[0].declarations[1].above, ["// Only b."])
 
     def test_macros_that_stand_for_declarations_are_written_out(self):
-        text = ("// For all.\n#define TENURE_FIELDS \\\n  int a = 1;    \\\n  int b = 2\n\n"
-                "struct TENURE_API S {\n  TENURE_FIELDS;\n};\n")
+        text = ("// For all.\n#define TENURE_FIELDS \\\n  int a = 1; /* one */ \\\n"
+                "  int b = 2  /* two */\n\nstruct TENURE_API S {\n  TENURE_FIELDS;\n};\n")
         self.assertEqual(header.expand(text, header.macros_of([text])),
-                         "\nstruct S {\n  int a = 1;\n  int b = 2;\n};\n")
+                         "\nstruct S {\n  int a = 1;  // one\n  int b = 2;  // two\n};\n")
 
 
 if __name__ == "__main__":

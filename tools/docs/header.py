@@ -164,13 +164,15 @@ def expand(text, macros):
         if re.match(r"#undef TENURE_", line):
             index += 1
             continue
-        used = re.match(r"(\s*)(TENURE_\w+)(?:\((.*)\))?;$", line)
+        used = re.match(r"(\s*)(TENURE_\w+)(?:\((.*?)\))?;(\s*//.*)?$", line)
         if used and used.group(2) in macros:
-            indent, name, arguments = used.groups()
+            indent, name, arguments, comment = used.groups()
             parameters, body = macros[name]
             for parameter, value in zip(parameters, (arguments or "").split(",")):
                 body = re.sub(rf"\b{parameter}\b", value.strip(), body)
-            expanded = expand("\n".join(indent + each for each in (body + ";").split("\n")), macros)
+            body = re.sub(r"[ ;]*/\* (.*?) \*/;?$", r";  // \1", body + ";", flags=re.M)
+            expanded = expand("\n".join(indent + each for each in body.split("\n")), macros)
+            expanded += comment or ""
             out += expanded.split("\n")
         else:
             out.append(line)

@@ -87,7 +87,7 @@ def member_of(node, owner):
     short = short_name(owner)
     if node.get("prot") == "private" or kind == "friend" or "detail" in owner.split("::"):
         return None
-    if name.startswith("~") or name.endswith("_") or arguments.endswith("=delete"):
+    if re.match(r"~|.*_$|walk_tensors$", name) or arguments.endswith("=delete"):
         return None
     # Every handle can be copied, moved and assigned; nobody looks that up.
     special = rf"\((const )?{re.escape(short)} &&?\w*\)"
@@ -98,8 +98,8 @@ def member_of(node, owner):
 
 def wrapped(text, indent=""):
     """A declaration on as many lines as it needs."""
-    text = re.sub(r"(\)[^()]*) = (default|0);$", r"\1;", text)
-    *heads, text = text.split("\n")
+    text = re.sub(r"(\)[^()]*) = default;$", r"\1;", text)
+    *heads, text = re.sub(r"^inline (?!constexpr)", "", text, flags=re.M).split("\n")
     if len(heads) == 1 and len(heads[0]) + len(text) < 60:
         heads, text = [], f"{heads[0]} {text}"
     lines = [indent + text]
@@ -133,6 +133,11 @@ def escaped(text):
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([\\*_\[\]<>#|])", r"\\\1", part)
                    for part in parts)
+
+
+def is_plumbing(text):
+    """What the language or the standard library asks of a class."""
+    return re.match(r"using (\w+)::\1;|using (promise_type|difference_type|value_type) =", text)
 
 
 class Writer:
@@ -189,10 +194,6 @@ class Writer:
         self.anchors = set()
         out = [f"# tenure/{name}", ""]
         out += self.comment(source.introduction(), name)
-        if self.uses.get(name):
-            here = pathlib.PurePosixPath(address(name)).parent
-            links = ", ".join(f"[{title}]({up(here)}{page})" for title, page in self.uses[name])
-            out += [f"In the guide: {links}.", ""]
         out += ["```cpp", f"#include <tenure/{name}>", "```", ""]
 
         entries = []  # (line, what to write)
@@ -200,8 +201,12 @@ class Writer:
         members = [member for member in found.members
                    if member.kind != "define" and member.name not in types]
         self.namespace = self.most_common(members, found.classes)
-        if self.namespace:
-            out += [f"In namespace `{self.namespace}`.", ""]
+        about = [f"In namespace `{self.namespace}`."] if self.namespace else []
+        if self.uses.get(name):
+            here = pathlib.PurePosixPath(address(name)).parent
+            links = ", ".join(f"[{title}]({up(here)}{page})" for title, page in self.uses[name])
+            about.append(f"In the guide: {links}.")
+        out += [" ".join(about), ""]
         functions = [self.declaration(source, member) for member in members]
         heads = [(source.declaration(each.name, each.line), each) for each in found.classes]
         in_classes = [(head.first, each) for head, each in heads if head.has_body]
@@ -274,13 +279,14 @@ class Writer:
         short = short_name(found.name)
         head = source.declaration(found.name, found.line)
         out = [f"## `{short}` {{ #{self.anchor(short, name)} }}", ""]
-        out += self.comment(header.prose(head.above), name)
+        out += self.comment(header.prose(head.above) or [head.beside], name)
         declarations = [source.declaration(member.name, member.line, member.kind != "function")
                         for member in found.members]
-        runs = source.runs(declarations)
+        runs = source.runs([each for each in declarations if not is_plumbing(each.text)])
+        bases = re.findall(r"(?:public|,) (\w+)", head.text)
         methods = dict.fromkeys(member.name for member in found.members
                                 if member.kind == "function" and re.fullmatch(r"\w+", member.name)
-                                and member.name != short)
+                                and member.name not in (short, *bases))
         if methods:
             anchors = [self.anchor(f"{short}::{member}", name) for member in methods]
             out += ["".join(f'<span id="{each}"></span>' for each in anchors), ""]
