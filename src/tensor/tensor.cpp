@@ -68,7 +68,7 @@ ScopeGuard::~ScopeGuard() {
 void ScopeGuard::close() {
   Scope* scope = std::exchange(scope_, nullptr);
   Context& current = context();
-  if (closes_in_order(current, scope)) {
+  if (closes_in_order(current, *scope)) {
     close_scope(current, scope);
     return;
   }
