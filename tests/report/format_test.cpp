@@ -1,8 +1,10 @@
 // The file by itself: what a Writer wrote is what a reader finds, and damage is noticed.
 #include <fstream>
 #include <random>
+#include <span>
 
 #include "report/format.h"
+#include "report/reader.h"
 #include "report/recorded.h"
 #include "report/writer.h"
 
@@ -13,13 +15,11 @@ using testing::line;
 using testing::message_of;
 using testing::text;
 
-class Format : public testing::Recorded {
- protected:
-  std::string file(const std::string& bytes) const {
-    std::ofstream(at("file"), std::ios::binary) << bytes;
-    return at("file");
-  }
-};
+class Format : public testing::Recorded {};
+
+report::Run read(const std::string& bytes) {
+  return read_run(std::as_bytes(std::span(bytes)), "memory");
+}
 
 class StringSink final : public Sink {
  public:
@@ -67,7 +67,7 @@ std::string written() {
 }
 
 TEST_F(Format, a_writer_needs_no_runtime) {
-  const report::Run run = read_run(file(written()));
+  const report::Run run = read(written());
   EXPECT_EQ(run.program, "node train.js");
   EXPECT_EQ(run.version, "1.2.3");
   EXPECT_EQ(run.started, 1000);
@@ -112,16 +112,21 @@ TEST_F(Format, a_writer_needs_no_runtime) {
   EXPECT_EQ(run.spans[0].end, 32);
 }
 
+TEST_F(Format, a_file_is_read_as_its_bytes_are) {
+  std::ofstream(at("file"), std::ios::binary) << written();
+  EXPECT_EQ(read_run(at("file")).events, read(written()).events);
+}
+
 TEST_F(Format, a_file_cut_anywhere_is_read_as_far_as_it_goes) {
   const std::string bytes = written();
   std::uint64_t events = 0;
   for (std::size_t size = kMagic.size(); size < bytes.size(); ++size) {
-    const report::Run run = read_run(file(bytes.substr(0, size)));
+    const report::Run run = read(bytes.substr(0, size));
     EXPECT_TRUE(run.cut_short);
     EXPECT_GE(run.events, events);
     events = run.events;
   }
-  EXPECT_EQ(read_run(file(bytes)).events, 13u);
+  EXPECT_EQ(read(bytes).events, 13u);
 }
 
 TEST_F(Format, a_changed_byte_is_an_error) {
@@ -130,19 +135,19 @@ TEST_F(Format, a_changed_byte_is_an_error) {
     std::string changed = bytes;
     changed[i] = static_cast<char>(changed[i] ^ 0x10);
     try {
-      EXPECT_TRUE(read_run(file(changed)).cut_short) << i;  // a length that is too long
+      EXPECT_TRUE(read(changed).cut_short) << i;  // a length that is too long
     } catch (const IoError&) {
     }
   }
 }
 
 TEST_F(Format, what_is_no_recording_says_so) {
-  EXPECT_HAS(message_of<IoError>([&] { read_run(file("")); }), "no recording");
-  EXPECT_HAS(message_of<IoError>([&] { read_run(file("PK\3\4 and more")); }), "no recording");
+  EXPECT_HAS(message_of<IoError>([&] { read(""); }), "no recording");
+  EXPECT_HAS(message_of<IoError>([&] { read("PK\3\4 and more"); }), "no recording");
   EXPECT_HAS(message_of<IoError>([&] { read_run(at("nothing")); }), "nothing");
   std::string later(reinterpret_cast<const char*>(kMagic.data()), kMagic.size());
   later[6] = 9;
-  EXPECT_HAS(message_of<IoError>([&] { read_run(file(later)); }), "another version");
+  EXPECT_HAS(message_of<IoError>([&] { read(later); }), "another version");
 }
 
 // A file whose one chunk has this payload and a checksum that fits.
@@ -178,15 +183,15 @@ TEST_F(Format, references_to_nothing_are_errors) {
            std::string("\xee"),
            std::string("\0", 1),
        }) {
-    EXPECT_THROW(read_run(file(with_chunk(payload))), IoError);
+    EXPECT_THROW(read(with_chunk(payload)), IoError);
   }
 }
 
 TEST_F(Format, ends_of_what_never_began_are_left_out) {
-  const report::Run run = read_run(
-      file(with_chunk(tag(Tag::death) + numbers({1, 5, 0, 0, 0}) + tag(Tag::span_end) +
+  const report::Run run =
+      read(with_chunk(tag(Tag::death) + numbers({1, 5, 0, 0, 0}) + tag(Tag::span_end) +
                       numbers({1, 5}) + tag(Tag::move) + numbers({1, 5, 5, 0}) + tag(Tag::claim) +
-                      numbers({1, 5, 0}) + tag(Tag::free) + numbers({1, 3, 100, 128}))));
+                      numbers({1, 5, 0}) + tag(Tag::free) + numbers({1, 3, 100, 128})));
   EXPECT_TRUE(run.tensors.empty());
   EXPECT_TRUE(run.spans.empty());
   ASSERT_EQ(run.storages.size(), 1u);  // bytes that are freed must have been there
@@ -207,7 +212,7 @@ TEST_F(Format, any_events_with_a_right_checksum_are_read_or_refused) {
       }
     }
     try {
-      const report::Run run = read_run(file(with_chunk(payload)));
+      const report::Run run = read(with_chunk(payload));
       for (const TensorLife& life : run.tensors) {
         ASSERT_TRUE(life.storage == kNone || life.storage < run.storages.size());
         ASSERT_TRUE(life.scope == kNone || life.scope < run.spans.size());
