@@ -43,6 +43,7 @@ inline Story story_of_shown(const Header& header) {
   return story;
 }
 
+std::size_t live_bytes() noexcept;
 MemoryInfo memory_of(SessionState* session);  // null: the process
 
 // The storages that hold most, each by one of its holders.
