@@ -1,5 +1,6 @@
 // The one place where layers that do not know each other are put together.
 #include <cstdlib>
+#include <string_view>
 
 #include "backend/cpu/backend.h"
 #include "core/raise.h"
@@ -10,6 +11,7 @@
 #include "runtime/settings.h"
 #include "tenure/memory.h"
 #include "tenure/runtime.h"
+#include "tenure/story.h"
 
 namespace tenure::detail {
 
@@ -22,6 +24,9 @@ void initialise_runtime() {
     } else {
       warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
     }
+  }
+  if (const char* stacks = std::getenv("TENURE_STACKS")) {
+    set_call_stacks(std::string_view(stacks) != "0");
   }
 }
 
