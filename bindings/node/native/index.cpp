@@ -56,8 +56,7 @@ void run_one_hot(Call& call) {
 void run_top_k(Call& call) {
   Tensor x = call.tensor();
   const std::int64_t k = call.integer();
-  const bool sorted = call.flag();
-  ValuesAndIndices best = top_k(std::move(x), k, {.sorted = sorted});
+  ValuesAndIndices best = top_k(std::move(x), k);
   call.give(std::vector<Tensor>{std::move(best.values), std::move(best.indices)});
 }
 

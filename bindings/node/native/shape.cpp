@@ -128,12 +128,6 @@ void run_linspace(Call& call) {
   call.give(linspace(start, stop, call.integer()));
 }
 
-void run_broadcast_args(Call& call) {
-  const Tensor a = call.tensor();
-  const Tensor b = call.tensor();
-  call.give(cast(broadcast_args(a, b), DType::int32));
-}
-
 constexpr Row kRows[] = {
     {"fill", run_fill},
     {"zeros_like", run_zeros_like},
@@ -154,7 +148,6 @@ constexpr Row kRows[] = {
     {"batch_to_space", run_batch_to_space},
     {"depth_to_space", run_depth_to_space},
     {"linspace", run_linspace},
-    {"broadcast_args", run_broadcast_args},
 };
 
 }  // namespace

@@ -101,13 +101,24 @@ void run_max_pool_grad(Call& call) {
                        std::move(x)));
 }
 
+// TensorFlow.js divides by a window's size wherever it lies, though its mean counts no padding: so
+// this is the gradient for an input that is padded, without the padding's part.
 void run_avg_pool_grad(Call& call) {
   static const ops::OpDef& op = find_op("avg_pool_grad");
   Tensor dy = call.tensor();
   const Shape x_shape = call.shape();
   const Shape size = call.shape();
-  const ops::PoolAttrs attrs = ops::pool_attrs(op.name, x_shape, size, pool_options(call));
-  call.give(ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy)));
+  ops::PoolAttrs attrs = ops::pool_attrs(op.name, x_shape, size, pool_options(call));
+  Shape begin = Shape::filled(x_shape.rank(), 0);
+  for (int i = 0; i < size.rank(); ++i) {
+    const std::int64_t reach = (size[i] - 1) * attrs.dilations[i] + 1;
+    const std::int64_t covered = (attrs.out[i] - 1) * attrs.strides[i] + reach;
+    begin[i + 1] = attrs.before[i];
+    attrs.in[i] = std::max(attrs.before[i] + attrs.in[i], covered);
+    attrs.before[i] = 0;
+  }
+  Tensor padded = ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy));
+  call.give(slice(std::move(padded), begin, x_shape));
 }
 
 DilationOptions dilation_options(Call& call) {

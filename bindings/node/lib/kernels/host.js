@@ -18,8 +18,8 @@ function anyString(infos) {
 }
 
 const NAMES = [
-  'Bincount', 'DenseBincount', 'Draw', 'RaggedGather', 'RaggedRange', 'RaggedTensorToTensor',
-  'Range', 'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
+  'Bincount', 'BroadcastArgs', 'DenseBincount', 'Draw', 'RaggedGather', 'RaggedRange',
+  'RaggedTensorToTensor', 'Range', 'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
   'StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast', 'Unique',
 ];
 

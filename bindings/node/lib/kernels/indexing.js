@@ -19,7 +19,14 @@ function gatherV2(args) {
   b.putTensor(backend, indices);
   b.putInt(axis);
   b.putInt(batchDims < 0 ? batchDims + indices.shape.length : batchDims);
-  return b.run(backend);
+  try {
+    return b.run(backend);
+  } catch (error) {
+    const last = x.shape[axis] - 1;
+    const wrong = backend.readSync(indices.dataId).find((index) => !(index >= 0 && index <= last));
+    if (wrong === undefined) throw error;
+    throw new Error(`GatherV2: the index value ${wrong} is not in [0, ${last}]`);
+  }
 }
 
 const GATHER_ND = b.op('gather_nd');
@@ -36,11 +43,17 @@ function gatherNd(args) {
   return b.run(backend);
 }
 
+// A vector of indices is one coordinate for each.
+function coordinates(indices) {
+  if (indices.shape.length !== 1) return indices;
+  return {dataId: indices.dataId, shape: [indices.shape[0], 1], dtype: indices.dtype};
+}
+
 const SCATTER_ND = b.op('scatter_nd');
 function scatterNd({inputs, backend, attrs}) {
   backendUtil.calculateShapes(inputs.updates, inputs.indices, attrs.shape);  // it checks
   b.start(SCATTER_ND);
-  b.putTensor(backend, inputs.indices);
+  b.putTensor(backend, coordinates(inputs.indices));
   b.putTensor(backend, inputs.updates);
   b.putInts(attrs.shape);
   return b.run(backend);
@@ -52,7 +65,7 @@ function tensorScatterUpdate({inputs, backend}) {
   backendUtil.calculateShapes(updates, indices, tensor.shape);
   b.start(TENSOR_SCATTER_UPDATE);
   b.putTensor(backend, tensor);
-  b.putTensor(backend, indices);
+  b.putTensor(backend, coordinates(indices));
   b.putTensor(backend, updates);
   return b.run(backend);
 }
@@ -83,12 +96,12 @@ function oneHot({inputs, backend, attrs}) {
   return b.run(backend);
 }
 
+// Sorted whether asked for or not: equal elements have to come in order all the same.
 const TOP_K = b.op('top_k');
 function topK({inputs, backend, attrs}) {
   b.start(TOP_K);
   b.putTensor(backend, inputs.x);
   b.putInt(attrs.k);
-  b.putInt(attrs.sorted ? 1 : 0);
   return b.runMany(backend);
 }
 

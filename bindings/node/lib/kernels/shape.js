@@ -255,17 +255,8 @@ function linSpace({backend, attrs}) {
   return b.run(backend);
 }
 
-const BROADCAST_ARGS = b.op('broadcast_args');
-function broadcastArgs({inputs, backend}) {
-  b.start(BROADCAST_ARGS);
-  b.putTensor(backend, inputs.s0);
-  b.putTensor(backend, inputs.s1);
-  return b.run(backend);
-}
-
 module.exports = {
   BatchToSpaceND: blocks(b.op('batch_to_space'), 'crops'),
-  BroadcastArgs: broadcastArgs,
   BroadcastTo: broadcastTo,
   Concat: concat,
   DepthToSpace: depthToSpace,

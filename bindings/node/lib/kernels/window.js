@@ -79,10 +79,55 @@ function convGrad(code, axes, first, second, shapeName) {
 }
 
 const inputGrad = (name, axes) => convGrad(b.op(name), axes, 'dy', 'filter', 'inputShape');
+
+// A transposed convolution may be given more than the convolution would make: the rest is not read.
+const SLICE = b.op('slice');
+const conv2dInputGrad = inputGrad('conv2d_grad_input', 2);
+function conv2DBackpropInput(args) {
+  const {inputs, backend, attrs} = args;
+  const {dy, filter} = inputs;
+  if (attrs.pad !== 'same') return conv2dInputGrad(args);
+  const first = attrs.dataFormat === 'NCHW' ? 2 : 1;
+  const strides = each(attrs.strides, 2);
+  const shape = dy.shape.slice();
+  for (let i = 0; i < 2; ++i) {
+    shape[first + i] = Math.min(shape[first + i], Math.ceil(attrs.inputShape[first + i] / strides[i]));
+  }
+  if (util.arraysEqual(shape, dy.shape)) return conv2dInputGrad(args);
+  b.start(SLICE);
+  b.putTensor(backend, dy);
+  b.putInts([0, 0, 0, 0]);
+  b.putInts(shape);
+  const cut = b.run(backend);
+  const result = conv2dInputGrad({inputs: {dy: cut, filter}, backend, attrs});
+  backend.disposeIntermediateTensorInfo(cut);
+  return result;
+}
+
 const filterGrad = (name, axes) => convGrad(b.op(name), axes, 'x', 'dy', 'filterShape');
+
+// A window of one element that gives as many as there are is no window, whatever the padding.
+function isIdentity(x, {filterSize, strides, pad, dimRoundingMode}) {
+  if (!each(filterSize, 2).every((size) => size === 1)) return false;
+  const {inShape, outShape} = backendUtil.computePool2DInfo(x.shape, filterSize, strides, 1, pad, dimRoundingMode);
+  return util.arraysEqual(inShape, outShape);
+}
+
+// The shape of the result where a window is larger than what it slides over.
+function emptyShape(x, {filterSize, strides, pad, dimRoundingMode}) {
+  const {outShape} = backendUtil.computePool3DInfo(x.shape, filterSize, strides, 1, pad, dimRoundingMode);
+  return util.sizeFromShape(outShape) === 0 ? outShape : null;
+}
 
 function pool(code, axes) {
   return ({inputs, backend, attrs}) => {
+    const {x} = inputs;
+    if (axes === 2 && isIdentity(x, attrs)) {
+      backend.incRef(x.dataId);
+      return {dataId: x.dataId, shape: x.shape, dtype: x.dtype};
+    }
+    const empty = axes === 3 ? emptyShape(x, attrs) : null;
+    if (empty !== null) return backend.makeTensorInfo(empty, x.dtype, []);
     b.start(code);
     b.putTensor(backend, inputs.x);
     b.putInts(each(attrs.filterSize, axes));
@@ -165,7 +210,7 @@ module.exports = {
   AvgPoolGrad: avgPoolGrad(2),
   Conv2D: conv(b.op('conv2d'), 2),
   Conv2DBackpropFilter: filterGrad('conv2d_grad_filter', 2),
-  Conv2DBackpropInput: inputGrad('conv2d_grad_input', 2),
+  Conv2DBackpropInput: conv2DBackpropInput,
   Conv3D: conv(b.op('conv3d'), 3),
   Conv3DBackpropFilterV2: filterGrad('conv3d_grad_filter', 3),
   Conv3DBackpropInputV2: inputGrad('conv3d_grad_input', 3),
