@@ -36,9 +36,11 @@ class Slots {
   std::int64_t bytes_ = 0;
 };
 
-// The memory that both sides know: integers, then doubles, then bytes of small tensors.
+// The memory that both sides know: integers, doubles, the bytes of a small tensor, and the slots of
+// small tensors that JavaScript has disposed of since the last call: their count, then their numbers.
 struct Shared {
   std::span<std::int32_t> integers;
+  std::int32_t* dropped = nullptr;
   std::span<double> doubles;
   std::span<std::byte> bytes;
 };

@@ -1,5 +1,9 @@
 // Ops that work element by element.
+#include <algorithm>
+#include <array>
+
 #include "call.h"
+#include "ops/apply.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -12,14 +16,31 @@ void binary(Call& call) {
   call.give(op(std::move(a), std::move(b)));
 }
 
+struct OpName {
+  char text[24]{};
+  template <std::size_t n>
+  consteval OpName(const char (&name)[n]) {
+    std::copy_n(name, n, text);
+  }
+};
+
+// The calls that programs are full of: operands of one dtype go the road without a detour.
 // TensorFlow.js adds and multiplies truth values as bytes, and they stay truth values.
-template <Tensor (*op)(Arg, Arg)>
+template <OpName name, Tensor (*op)(Arg, Arg)>
 void arithmetic(Call& call) {
-  Tensor a = call.tensor();
-  Tensor b = call.tensor();
-  const bool truth = a.dtype() == DType::boolean && b.dtype() == DType::boolean;
-  Tensor result = op(std::move(a), std::move(b));
-  call.give(truth ? cast(std::move(result), DType::boolean) : std::move(result));
+  static const ops::OpDef& def =
+      **std::ranges::find(ops::all_ops(), std::string_view(name.text), &ops::OpDef::name);
+  std::array<Tensor, 2> in;
+  for (Tensor& one : in) one = call.tensor();
+  if (in[0].dtype() != in[1].dtype() || in[0].dtype() == DType::boolean) [[unlikely]] {
+    const bool truth = in[0].dtype() == in[1].dtype();
+    Tensor result = op(std::move(in[0]), std::move(in[1]));
+    call.give(truth ? cast(std::move(result), DType::boolean) : std::move(result));
+    return;
+  }
+  Tensor out;
+  ops::apply_into(def, in, {}, std::source_location::current(), {&out, 1});
+  call.give(std::move(out));
 }
 
 template <Tensor (*op)(Arg)>
@@ -141,16 +162,16 @@ void run_exp(Call& call) {
 }
 
 constexpr Row kRows[] = {
-    {"add", arithmetic<add>},
-    {"sub", arithmetic<sub>},
-    {"mul", arithmetic<mul>},
+    {"add", arithmetic<"add", add>},
+    {"sub", arithmetic<"sub", sub>},
+    {"mul", arithmetic<"mul", mul>},
     {"real_div", run_real_div},
     {"floor_div", run_floor_div},
-    {"maximum", arithmetic<maximum>},
-    {"minimum", arithmetic<minimum>},
-    {"mod", arithmetic<mod>},
-    {"pow", arithmetic<pow>},
-    {"squared_difference", arithmetic<squared_difference>},
+    {"maximum", arithmetic<"maximum", maximum>},
+    {"minimum", arithmetic<"minimum", minimum>},
+    {"mod", arithmetic<"mod", mod>},
+    {"pow", arithmetic<"pow", pow>},
+    {"squared_difference", arithmetic<"squared_difference", squared_difference>},
     {"atan2", binary<atan2>},
     {"equal", binary<equal>},
     {"not_equal", binary<not_equal>},
