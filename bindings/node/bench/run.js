@@ -1,12 +1,11 @@
 // Measures our backend beside TensorFlow.js's own, in one process and in turns:
 //
-//   node bench/run.js [row...] [--json=file]
+//   node bench/run.js [row...] [--json] [--list]
 //
-// Times are the least of all turns. `op cost` is what a call costs beyond TensorFlow.js's own
+// --list gives the rows and their targets. Times are the least of all turns. `op cost` is what a call costs beyond TensorFlow.js's own
 // bookkeeping, which is measured with a backend that computes nothing.
 'use strict';
 
-const fs = require('fs');
 const tf = require('@tensorflow/tfjs');
 require('@tensorflow/tfjs-backend-wasm');
 require('..');
@@ -19,7 +18,7 @@ const TURN_MS = 60;
 // with fewer turns.
 const LONG_MS = 400;
 
-const json = process.argv.map((argument) => /^--json=(.*)/.exec(argument)).find(Boolean);
+const json = process.argv.includes('--json');
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 
 const now = () => Number(process.hrtime.bigint()) / 1e6;
@@ -86,6 +85,10 @@ async function measure(name) {
 async function main() {
   // TensorFlow.js's advice to install another backend is not news here.
   console.warn = () => {};
+  if (process.argv.includes('--list')) {
+    console.log(JSON.stringify(Object.entries(rows).map(([name, {ratio}]) => ({name, target: ratio}))));
+    return;
+  }
   const names = asked.length > 0 ? asked : Object.keys(rows);
   const unknown = names.filter((name) => rows[name] === undefined);
   if (unknown.length > 0) {
@@ -106,7 +109,7 @@ async function main() {
           `${text(best.cpu).padStart(9)}   ${ratio.toFixed(1).padStart(9)}   >= ${rows[name].ratio}${cost}`);
     }
   }
-  if (json) fs.writeFileSync(json[1], JSON.stringify(results, null, 1) + '\n');
+  if (json) console.log(JSON.stringify(results));
 }
 
 main();

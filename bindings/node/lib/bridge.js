@@ -3,9 +3,7 @@
 // stands in the same memory afterwards.
 'use strict';
 
-const path = require('path');
-
-const native = require(process.env.TENURE_ADDON || path.join(__dirname, '..', 'build', 'tenure.node'));
+const native = require('./native');
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
