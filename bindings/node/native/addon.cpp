@@ -32,8 +32,9 @@ void check(napi_env env, napi_status status) {
   if (status == napi_ok) return;
   const napi_extended_error_info* info = nullptr;
   napi_get_last_error_info(env, &info);
-  throw Error(std::string("tfjs: ") +
-              (info != nullptr && info->error_message != nullptr ? info->error_message : "Node-API"));
+  throw Error(std::string("tfjs: ") + (info != nullptr && info->error_message != nullptr
+                                           ? info->error_message
+                                           : "Node-API"));
 }
 
 // The error's class, without our namespace: what JavaScript sees as its code.
@@ -178,9 +179,7 @@ napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) 
   return nullptr;
 }
 
-void read_small(Call& call) {
-  copy_out(call.slots().at(call.slot()), call.shared().bytes.data());
-}
+void read_small(Call& call) { copy_out(call.slots().at(call.slot()), call.shared().bytes.data()); }
 
 constexpr Row kSmallRows[] = {{"write_small", write_small}, {"read_small", read_small}};
 
@@ -219,13 +218,13 @@ napi_value names(napi_env env, Environment&, napi_value*) {
   return list;
 }
 
-// What the ledger of the process says, and of which of this environment's bytes V8 knows, as doubles
-// in the shared memory.
+// What the ledger of the process says, and of which of this environment's bytes V8 knows, as
+// doubles in the shared memory.
 napi_value memory_info(napi_env, Environment& state, napi_value*) {
   drain(state);
   const MemoryInfo info = memory();
-  const std::size_t values[] = {info.tensors,      info.storages,       info.live_bytes,
-                                info.peak_bytes,   info.pooled_bytes,   info.slack_bytes,
+  const std::size_t values[] = {info.tensors,       info.storages,     info.live_bytes,
+                                info.peak_bytes,    info.pooled_bytes, info.slack_bytes,
                                 info.reserved_bytes};
   for (std::size_t i = 0; i < std::size(values); ++i) {
     state.shared.doubles[i] = static_cast<double>(values[i]);

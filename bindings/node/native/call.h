@@ -1,6 +1,6 @@
-// One crossing from JavaScript. Both sides know the same memory: JavaScript writes an op's code, its
-// inputs (slot, rank, dimensions) and its attributes as integers and doubles; the op reads them in
-// that order, runs, and writes what its results are in their place. Nothing else crosses.
+// One crossing from JavaScript. Both sides know the same memory: JavaScript writes an op's code,
+// its inputs (slot, rank, dimensions) and its attributes as integers and doubles; the op reads them
+// in that order, runs, and writes what its results are in their place. Nothing else crosses.
 //
 // Tensors stay here, in slots; JavaScript holds the slots' numbers. A TensorFlow.js tensor may show
 // the data of another under a shape of its own, so shapes come with the inputs.
@@ -37,7 +37,8 @@ class Slots {
 };
 
 // The memory that both sides know: integers, doubles, the bytes of a small tensor, and the slots of
-// small tensors that JavaScript has disposed of since the last call: their count, then their numbers.
+// small tensors that JavaScript has disposed of since the last call: their count, then their
+// numbers.
 struct Shared {
   std::span<std::int32_t> integers;
   std::int32_t* dropped = nullptr;

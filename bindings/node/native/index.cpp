@@ -39,8 +39,8 @@ void run_sparse_to_dense(Call& call) {
   Tensor indices = as_indices(call.tensor());
   Tensor values = call.tensor();
   Tensor otherwise = call.tensor();
-  call.give(sparse_to_dense(std::move(indices), call.shape(), std::move(values),
-                            std::move(otherwise)));
+  call.give(
+      sparse_to_dense(std::move(indices), call.shape(), std::move(values), std::move(otherwise)));
 }
 
 void run_one_hot(Call& call) {
@@ -77,8 +77,8 @@ void run_multinomial(Call& call) {
   const std::int64_t samples = call.integer();
   const bool normalized = call.flag();
   const auto seed = std::bit_cast<std::uint64_t>(call.number());
-  call.give(random::multinomial(std::move(logits), samples,
-                                {.normalized = normalized, .seed = seed}));
+  call.give(
+      random::multinomial(std::move(logits), samples, {.normalized = normalized, .seed = seed}));
 }
 
 constexpr Row kRows[] = {
