@@ -1,5 +1,5 @@
-// Installs the packages that package-lock.json names. When npm itself is what runs the build, it has
-// put them there already, and would not like to be called again.
+// Installs the packages that package-lock.json names. When npm itself is what runs the build, it
+// has put them there already, and would not like to be called again.
 'use strict';
 
 const {execFileSync} = require('child_process');
