@@ -79,6 +79,16 @@ test('memory that V8 collects is given back', async () => {
   assert(tenure.memory().tensors <= before + 64, 'more than the group that is open is left');
 });
 
+test('a program that never disposes of anything does not grow without bound', async () => {
+  let most = 0;
+  for (let i = 0; i < 256; ++i) {
+    tf.fill([1 << 20], i);
+    most = Math.max(most, tenure.memory().liveBytes);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert(most < 512 * 2 ** 20, `${most} bytes of 2^30 were alive at once`);
+});
+
 test('V8 is told of large tensors', () => {
   const before = tenure.memory().toldToV8Bytes;
   const x = tf.fill([4 << 20], 1);
