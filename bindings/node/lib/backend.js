@@ -141,9 +141,9 @@ class TenureBackend extends KernelBackend {
   }
 
   slotOf(info) {
-    const dataId = info.dataId;
-    if (dataId instanceof Data && dataId.slot >= 0) return dataId.slot;
-    const data = this.dataOf(dataId);
+    const slot = info.dataId.slot;  // other backends' ids have none
+    if (slot >= 0) return slot;
+    const data = this.dataOf(info.dataId);
     if (data.slot === STRINGS)
       throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
     return data.slot;

@@ -204,7 +204,7 @@ test('a worker thread has a backend of its own, which ends with it', async () =>
     ),
   );
   results.forEach((sum, i) => assert.strictEqual(sum, 64 * 64 * 64 * (i + 1)));
-  assert.strictEqual(tenure.memory().tensors, before, 'tensors of a worker outlive it');
+  assert(tenure.memory().tensors <= before, 'tensors of a worker outlive it');
 });
 
 test('a model trains', async () => {
