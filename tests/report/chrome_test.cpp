@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/run_builder.h"
+#include "report/made_run.h"
 
 namespace tenure::report {
 namespace {
@@ -20,7 +20,7 @@ nlohmann::json exported(const Run& run) {
 }
 
 TEST(Chrome, events_nest_and_add_up_to_the_run) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 5; ++i) {
     const std::uint32_t fit = b.begin("fit", "", 2);
     const std::uint32_t step = b.begin("step", "with \"quotes\"\n", 3);
@@ -55,7 +55,7 @@ TEST(Chrome, events_nest_and_add_up_to_the_run) {
 }
 
 TEST(Chrome, a_span_that_is_not_nested_becomes_an_asynchronous_pair) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t tape = b.begin("tape", "t", 2);
   const std::uint32_t scope = b.begin("tidy", "s", 3);
   b.end(tape);
@@ -74,7 +74,7 @@ TEST(Chrome, a_span_that_is_not_nested_becomes_an_asynchronous_pair) {
 }
 
 TEST(Chrome, the_last_counter_is_what_lives_at_the_end) {
-  RunBuilder b;
+  MadeRun b;
   b.make(2, {.bytes = 100, .category = Category::parameter});
   b.die(b.make(3, {.bytes = 1 << 20}));
   std::uint64_t most = 0, last = 0;
@@ -93,7 +93,7 @@ TEST(Chrome, the_last_counter_is_what_lives_at_the_end) {
 }
 
 TEST(Chrome, errors_metrics_and_odd_text_are_sound_json) {
-  RunBuilder b;
+  MadeRun b;
   b.raise(3, "DisposedError: add: \"x\"\n\xff\n");
   b.value("loss", 1, 0.5);
   b.value("loss", 2, std::numeric_limits<double>::quiet_NaN());

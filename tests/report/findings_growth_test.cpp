@@ -4,8 +4,8 @@
 #include <string>
 
 #include "report/findings.h"
+#include "report/made_run.h"
 #include "report/names.h"
-#include "report/run_builder.h"
 
 namespace tenure::report {
 namespace {
@@ -17,7 +17,7 @@ std::uint32_t line_of(const Run& run, const Finding& finding) {
 }
 
 // A training loop as it mostly is: some work, and a loss.
-std::uint32_t train_step(RunBuilder& b) {
+std::uint32_t train_step(MadeRun& b) {
   const std::uint32_t h = b.make(20, {.op = "matmul", .bytes = 4096});
   const std::uint32_t a = b.make(21, {.op = "tanh", .bytes = 4096});
   const std::uint32_t loss = b.make(22, {.op = "mean", .bytes = 4});
@@ -39,7 +39,7 @@ std::string texts(const std::vector<Finding>& found) {
   } while (false)
 
 TEST(Growth, every_loss_of_a_plain_loop_kept_is_found_at_its_line) {
-  RunBuilder b;
+  MadeRun b;
   Ids losses;
   for (int i = 0; i < 100; ++i) losses.push_back(train_step(b));
   b.die(losses);  // as main's locals
@@ -56,7 +56,7 @@ TEST(Growth, every_loss_of_a_plain_loop_kept_is_found_at_its_line) {
 }
 
 TEST(Growth, a_step_that_leaves_four_is_told_the_rate_and_the_step) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 32; ++i) {
     const std::uint32_t step = b.begin("step", "", 5);
     for (int k = 0; k < 4; ++k) b.make(9, {.op = "slice", .bytes = 256});
@@ -71,7 +71,7 @@ TEST(Growth, a_step_that_leaves_four_is_told_the_rate_and_the_step) {
 }
 
 TEST(Growth, is_found_in_steps_though_they_are_a_small_part_of_the_run) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 20; ++i) {
     const std::uint32_t epoch = b.begin("epoch", "", 5);
     b.make(7);
@@ -84,7 +84,7 @@ TEST(Growth, is_found_in_steps_though_they_are_a_small_part_of_the_run) {
 }
 
 TEST(Growth, every_tenth_of_a_line_that_stays_is_found) {
-  RunBuilder b;
+  MadeRun b;
   Ids kept;
   for (int i = 0; i < 400; ++i) {
     const std::uint32_t loss = train_step(b);
@@ -100,7 +100,7 @@ TEST(Growth, every_tenth_of_a_line_that_stays_is_found) {
 }
 
 TEST(Growth, a_loop_that_is_one_line_is_found) {
-  RunBuilder b;
+  MadeRun b;
   Ids all;
   for (int i = 0; i < 100; ++i) all.push_back(b.make(3, {.op = "ones", .bytes = 4096}));
   b.die(all);
@@ -110,7 +110,7 @@ TEST(Growth, a_loop_that_is_one_line_is_found) {
 }
 
 TEST(Growth, is_not_what_a_healthy_loop_holds) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t weights = b.make(2, {.op = "normal", .bytes = 1 << 16});
   std::uint32_t last = train_step(b);
   for (int i = 0; i < 200; ++i) {
@@ -124,7 +124,7 @@ TEST(Growth, is_not_what_a_healthy_loop_holds) {
 }
 
 TEST(Growth, is_not_a_warm_up) {
-  RunBuilder b;
+  MadeRun b;
   Ids made;
   for (int i = 0; i < 200; ++i) {
     const std::uint32_t step = b.begin("step", "", 5);
@@ -137,7 +137,7 @@ TEST(Growth, is_not_a_warm_up) {
 }
 
 TEST(Growth, is_not_a_cache_of_bounded_size) {
-  RunBuilder b;
+  MadeRun b;
   std::deque<std::uint32_t> cache;
   for (int i = 0; i < 100; ++i) {
     const std::uint32_t step = b.begin("tidy", "step", 5);
@@ -154,7 +154,7 @@ TEST(Growth, is_not_a_cache_of_bounded_size) {
 }
 
 TEST(Growth, is_not_a_cache_that_meets_new_keys_now_and_then) {
-  RunBuilder b;
+  MadeRun b;
   Ids cache;
   for (int i = 0; i < 300; ++i) {
     const bool is_new = i < 10 || (i < 60 && i % 5 == 0) || (i < 300 && i % 60 == 0);
@@ -166,7 +166,7 @@ TEST(Growth, is_not_a_cache_that_meets_new_keys_now_and_then) {
 }
 
 TEST(Growth, is_not_a_list_built_before_the_loop) {
-  RunBuilder b;
+  MadeRun b;
   Ids batches;
   for (int i = 0; i < 64; ++i) {
     const std::uint32_t raw = b.make(3, {.op = "uniform", .bytes = 4096});
@@ -179,7 +179,7 @@ TEST(Growth, is_not_a_list_built_before_the_loop) {
 }
 
 TEST(Growth, is_not_a_list_built_in_tidies_before_the_loop) {
-  RunBuilder b;
+  MadeRun b;
   Ids batches;
   for (int i = 0; i < 64; ++i) {
     const std::uint32_t scope = b.begin("tidy", "load", 3);
@@ -192,7 +192,7 @@ TEST(Growth, is_not_a_list_built_in_tidies_before_the_loop) {
 }
 
 TEST(Growth, is_not_a_list_that_is_put_together_in_the_end) {
-  RunBuilder b;
+  MadeRun b;
   Ids parts;
   for (int i = 0; i < 50; ++i) {
     b.work(10, 3);
@@ -205,7 +205,7 @@ TEST(Growth, is_not_a_list_that_is_put_together_in_the_end) {
 }
 
 TEST(Growth, is_not_a_list_of_an_epoch_that_is_cleared_after_it) {
-  RunBuilder b;
+  MadeRun b;
   for (int epoch = 0; epoch < 3; ++epoch) {
     Ids losses;
     for (int i = 0; i < 50; ++i) {
@@ -220,7 +220,7 @@ TEST(Growth, is_not_a_list_of_an_epoch_that_is_cleared_after_it) {
 }
 
 TEST(Growth, is_not_a_list_that_is_disposed_one_by_one) {
-  RunBuilder b;
+  MadeRun b;
   Ids losses;
   for (int i = 0; i < 50; ++i) losses.push_back(train_step(b));
   for (const std::uint32_t loss : losses) b.die(loss, "disposed", 30);
@@ -228,7 +228,7 @@ TEST(Growth, is_not_a_list_that_is_disposed_one_by_one) {
 }
 
 TEST(Growth, is_not_a_model_with_many_layers) {
-  RunBuilder b;
+  MadeRun b;
   Ids weights;
   for (int i = 0; i < 100; ++i) {
     const std::uint32_t value = b.make(3, {.op = "normal", .bytes = 4096});
@@ -243,7 +243,7 @@ TEST(Growth, is_not_a_model_with_many_layers) {
 }
 
 TEST(Growth, models_made_in_a_loop_and_stored_are_found) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 30; ++i) {
     for (int k = 0; k < 4; ++k) {
       b.make(6, {.op = "normal",
@@ -261,7 +261,7 @@ TEST(Growth, models_made_in_a_loop_and_stored_are_found) {
 }
 
 TEST(Growth, a_tape_that_records_on_through_all_steps_is_named_by_its_own_line) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t tape = b.begin("tape", "outer", 4);
   Ids saved;
   for (int i = 0; i < 40; ++i) {
@@ -283,7 +283,7 @@ TEST(Growth, a_tape_that_records_on_through_all_steps_is_named_by_its_own_line) 
 }
 
 TEST(Growth, is_not_what_a_tape_saves_of_an_unrolled_loop_before_its_gradient) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t tape = b.begin("tape", "", 4);
   Ids saved;
   for (int i = 0; i < 100; ++i) {
@@ -301,7 +301,7 @@ TEST(Growth, is_not_what_a_tape_saves_of_an_unrolled_loop_before_its_gradient) {
 }
 
 TEST(Growth, a_tensor_that_only_becomes_larger_is_found_when_memory_ran_out) {
-  RunBuilder b;
+  MadeRun b;
   std::uint32_t all = b.make(5, {.op = "concat", .bytes = 4096});
   for (int i = 2; i < 40; ++i) {
     b.work(4, 1);
@@ -320,7 +320,7 @@ TEST(Growth, a_tensor_that_only_becomes_larger_is_found_when_memory_ran_out) {
 }
 
 TEST(Growth, a_function_traced_for_nearly_every_call_is_found) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 40; ++i) {
     const std::uint32_t call = b.begin("call", "step", 9);
     const std::uint32_t trace = b.begin("trace", "step", 9);
@@ -337,7 +337,7 @@ TEST(Growth, a_function_traced_for_nearly_every_call_is_found) {
 }
 
 TEST(Growth, is_not_a_function_with_thirty_traces_in_a_thousand_calls) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 1000; ++i) {
     const std::uint32_t call = b.begin("call", "step", 9);
     if (i % 30 == 0) b.end(b.begin("trace", "step", 9));

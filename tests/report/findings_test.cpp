@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "report/made_run.h"
 #include "report/names.h"
-#include "report/run_builder.h"
 
 namespace tenure::report {
 namespace {
@@ -25,7 +25,7 @@ std::uint32_t line_of(const Run& run, const Finding& finding) {
 TEST(Findings, an_empty_run_has_none) { EXPECT_TRUE(findings(report::Run()).empty()); }
 
 TEST(Outlived, a_tensor_of_an_ended_tidy_that_the_process_never_freed) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "step", 4);
   b.make(5, {.op = "tanh", .bytes = 4096, .name = "h"});
   b.end(scope);
@@ -40,7 +40,7 @@ TEST(Outlived, a_tensor_of_an_ended_tidy_that_the_process_never_freed) {
 }
 
 TEST(Outlived, a_tensor_of_an_ended_step_without_a_tidy) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t step = b.begin("step", "", 4);
   b.work(5, 3);
   b.make(6);
@@ -52,7 +52,7 @@ TEST(Outlived, a_tensor_of_an_ended_step_without_a_tidy) {
 }
 
 TEST(Outlived, is_not_what_lives_where_the_program_stopped_recording) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "step", 4);
   b.make(5);
   b.end(scope);
@@ -64,7 +64,7 @@ TEST(Outlived, is_not_what_lives_where_the_program_stopped_recording) {
 }
 
 TEST(Outlived, is_not_a_tensor_that_was_born_in_no_scope) {
-  RunBuilder b;
+  MadeRun b;
   b.make(2);
   b.work(7, 40);
   const std::uint32_t scope = b.begin("tidy", "step", 4);
@@ -74,7 +74,7 @@ TEST(Outlived, is_not_a_tensor_that_was_born_in_no_scope) {
 }
 
 TEST(Outlived, is_not_a_variable_a_state_or_a_capture_that_something_owns) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "step", 4);
   b.make(5, {.owner = "variable \"w\"", .category = Category::parameter});
   b.make(6, {.owner = "layer \"rnn\"", .category = Category::layer_state});
@@ -87,7 +87,7 @@ TEST(Outlived, is_not_a_variable_a_state_or_a_capture_that_something_owns) {
 }
 
 TEST(Outlived, what_a_tape_saved_that_is_never_destroyed_is_one_finding_at_the_tape) {
-  RunBuilder b;
+  MadeRun b;
   b.begin("tape", "lost", 4);
   for (const int line : {5, 6, 7}) {
     b.make(line, {.bytes = 1000, .owner = "tape \"lost\""});
@@ -101,7 +101,7 @@ TEST(Outlived, what_a_tape_saved_that_is_never_destroyed_is_one_finding_at_the_t
 }
 
 TEST(Outlived, says_of_a_symbolic_tensor_that_it_is_to_be_returned) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t call = b.begin("call", "f", 4);
   b.make(5, {.op = "mul", .is_symbolic = true});
   b.end(call);
@@ -112,7 +112,7 @@ TEST(Outlived, says_of_a_symbolic_tensor_that_it_is_to_be_returned) {
 }
 
 TEST(Pinned, a_row_that_alone_holds_a_large_storage_for_long) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t big = b.make(3, {.op = "normal", .bytes = 1 << 20});
   const std::uint32_t row = b.make(4, {.op = "slice", .bytes = 1024, .view_of = big});
   b.die(big);
@@ -127,7 +127,7 @@ TEST(Pinned, a_row_that_alone_holds_a_large_storage_for_long) {
 }
 
 TEST(Pinned, is_not_a_row_whose_whole_is_alive) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t big = b.make(3, {.op = "normal", .bytes = 1 << 20});
   const std::uint32_t row = b.make(4, {.op = "slice", .bytes = 1024, .view_of = big});
   b.work(9, 40);
@@ -137,7 +137,7 @@ TEST(Pinned, is_not_a_row_whose_whole_is_alive) {
 }
 
 TEST(Pinned, is_not_a_row_that_is_used_and_dropped) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 50; ++i) {
     const std::uint32_t big = b.make(3, {.op = "normal", .bytes = 1 << 20});
     const std::uint32_t row = b.make(4, {.op = "slice", .bytes = 1024, .view_of = big});
@@ -149,7 +149,7 @@ TEST(Pinned, is_not_a_row_that_is_used_and_dropped) {
 }
 
 TEST(Pinned, is_not_all_rows_together) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t big = b.make(3, {.op = "normal", .bytes = 1 << 20});
   Ids rows;
   for (int i = 0; i < 16; ++i) {
@@ -162,7 +162,7 @@ TEST(Pinned, is_not_all_rows_together) {
 }
 
 TEST(Pinned, a_view_the_process_never_freed_counts_however_short_the_run) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t big = b.make(3, {.op = "normal", .bytes = 1 << 20});
   b.make(4, {.op = "slice", .bytes = 1024, .view_of = big});
   b.die(big);
@@ -172,7 +172,7 @@ TEST(Pinned, a_view_the_process_never_freed_counts_however_short_the_run) {
 }
 
 TEST(Misused, an_error_about_a_life_is_found_at_the_line_of_the_use) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t h = b.make(5, {.op = "tanh", .bytes = 16});
   b.die(h, "disposed", 6);
   b.raise(8,
@@ -192,7 +192,7 @@ TEST(Misused, an_error_about_a_life_is_found_at_the_line_of_the_use) {
 }
 
 TEST(Findings, errors_come_first_then_what_holds_most) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "", 4);
   b.make(5, {.bytes = 100});
   b.make(6, {.bytes = 3000});

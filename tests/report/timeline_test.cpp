@@ -6,8 +6,8 @@
 
 #include "report/compare.h"
 #include "report/holders.h"
+#include "report/made_run.h"
 #include "report/names.h"
-#include "report/run_builder.h"
 
 namespace tenure::report {
 namespace {
@@ -23,7 +23,7 @@ TEST(Timeline, of_nothing_is_zero_everywhere) {
 }
 
 TEST(Timeline, peak_is_the_first_moment_of_the_most_bytes) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t x = b.make(1, {.bytes = 100});
   const std::uint32_t y = b.make(2, {.bytes = 300});
   const std::int64_t at = b.run().tensors[y].born;
@@ -38,7 +38,7 @@ TEST(Timeline, peak_is_the_first_moment_of_the_most_bytes) {
 }
 
 TEST(Timeline, bytes_move_between_categories) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t x = b.make(1, {.bytes = 100, .category = Category::saved_for_backward});
   const std::int64_t before = b.run().tensors[x].born;
   b.become(x, Category::gradient);
@@ -51,7 +51,7 @@ TEST(Timeline, bytes_move_between_categories) {
 
 TEST(Timeline, agrees_with_counting_at_random_moments) {
   std::mt19937 random(7);
-  RunBuilder b;
+  MadeRun b;
   std::vector<std::uint32_t> live;
   for (int i = 0; i < 400; ++i) {
     if (live.empty() || random() % 3 != 0) {
@@ -85,7 +85,7 @@ TEST(Timeline, agrees_with_counting_at_random_moments) {
 }
 
 TEST(Holders, bytes_at_a_moment_add_up_however_they_are_put_together) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "step", 1);
   const std::uint32_t x = b.make(2, {.op = "normal", .bytes = 1000, .thread = 3});
   b.make(2, {.op = "normal", .bytes = 500});
@@ -109,7 +109,7 @@ TEST(Holders, bytes_at_a_moment_add_up_however_they_are_put_together) {
 }
 
 TEST(Holders, a_storage_left_to_a_view_is_the_views) {
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t big = b.make(2, {.op = "normal", .bytes = 1000});
   b.make(3, {.op = "slice", .bytes = 10, .view_of = big});
   b.die(big);
@@ -120,7 +120,7 @@ TEST(Holders, a_storage_left_to_a_view_is_the_views) {
 }
 
 TEST(Totals, of_operations_and_spans) {
-  RunBuilder b;
+  MadeRun b;
   for (int i = 0; i < 3; ++i) {
     const std::uint32_t step = b.begin("step", "", 1);
     b.op(2, "matmul", 100, 400 + i);
@@ -141,7 +141,7 @@ TEST(Totals, of_operations_and_spans) {
 }
 
 TEST(Compare, a_run_with_itself_holds_no_more) {
-  RunBuilder b;
+  MadeRun b;
   b.make(2, {.bytes = 100});
   const Comparison same = compare(b.run(), b.run());
   EXPECT_FALSE(same.holds_more());
@@ -150,8 +150,8 @@ TEST(Compare, a_run_with_itself_holds_no_more) {
 }
 
 TEST(Compare, names_the_line_that_holds_more_and_the_operation_that_is_new) {
-  RunBuilder a, b;
-  for (RunBuilder* each : {&a, &b}) each->make(2, {.op = "normal", .bytes = 100});
+  MadeRun a, b;
+  for (MadeRun* each : {&a, &b}) each->make(2, {.op = "normal", .bytes = 100});
   b.make(7, {.op = "tanh", .bytes = 50});
   const Comparison change = compare(a.run(), b.run());
   EXPECT_TRUE(change.holds_more());
@@ -173,7 +173,7 @@ TEST(Names, read_as_in_errors) {
   EXPECT_EQ(time_text(999), "999 ns");
   EXPECT_EQ(time_text(1'500'000), "1.5 ms");
   EXPECT_EQ(time_text(2'000'000'000), "2.00 s");
-  RunBuilder b;
+  MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "step", 4);
   const std::uint32_t h = b.make(5, {.op = "tanh", .bytes = 16, .name = "h"});
   b.die(h, "scope_exit", 4);

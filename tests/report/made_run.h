@@ -11,9 +11,9 @@
 
 namespace tenure::report {
 
-class RunBuilder {
+class MadeRun {
  public:
-  RunBuilder() {
+  MadeRun() {
     run_.strings.emplace_back();
     run_.program = "built";
     run_.version = "0";
