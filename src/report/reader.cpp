@@ -1,5 +1,7 @@
 // Reads a recording in two passes: the first checks every chunk and collects what events refer to,
 // the second follows the threads' chunks side by side, in order of time.
+#include "report/reader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -404,6 +406,11 @@ Run read_run(const std::filesystem::path& path) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
   file.read(0, bytes);
   return Reader(file.origin(), bytes).read();
+}
+
+Run read_run(std::span<const std::byte> bytes, const std::string& name) {
+  const Origin origin{"recording", name};
+  return Reader(origin, bytes).read();
 }
 
 }  // namespace tenure::report
