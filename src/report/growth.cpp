@@ -9,8 +9,8 @@
 //   - stayers were born all through, in each quarter of the way (a warm-up, or a cache that meets a
 //     new key now and then, has them in the beginning);
 //   - the number alive rose to the end (one that is bounded does not);
-//   - the way is at least half of what the program did, or every step from the first stayer to the
-//     last step (a list that is built once, before the work, is a small part of it);
+//   - the way is most of what the program did, with little after it, or goes on to the last of the
+//     steps that have a name (a list that is built once, before the work, is a small part of it);
 //   - the program did not let go of them while it still worked, by dispose() or by putting them
 //     together in one tensor: those were collected for something.
 //
@@ -22,7 +22,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,11 +75,39 @@ std::vector<Line> lines_of(const Run& run) {
   return list;
 }
 
-Tensors stayers_of(const Run& run, const Tensors& tensors) {
+// Of a kind of which there were many and at most two are left, those are what the last turn works
+// with, and one that dies at once while others live on is a part of a longer calculation: they do
+// not stay.
+Tensors stayers_of(const Facts& facts, const Tensors& tensors) {
+  const Run& run = facts.run;
+  struct Kind {
+    std::size_t born = 0;
+    std::size_t left = 0;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, Kind> kinds;
   const std::int64_t last = run.tensors[tensors.back()].born;
+  const auto is_left = [&](const TensorLife& life) {
+    return life.died == kNever || life.died > last;
+  };
+  for (const std::uint32_t i : tensors) {
+    Kind& kind = kinds[{run.tensors[i].op, run.tensors[i].nbytes}];
+    ++kind.born;
+    kind.left += is_left(run.tensors[i]) ? 1 : 0;
+  }
+  const auto death = [&](std::uint32_t i) {
+    const std::int64_t died = run.tensors[i].died;
+    return died == kNever ? std::numeric_limits<std::int64_t>::max() : died;
+  };
+  const std::int64_t last_death = death(*std::ranges::max_element(tensors, {}, death));
   Tensors stayers;
   for (const std::uint32_t i : tensors) {
-    if (run.tensors[i].died == kNever || run.tensors[i].died > last) stayers.push_back(i);
+    const TensorLife& life = run.tensors[i];
+    if (!is_left(life)) continue;
+    const Kind& kind = kinds[{life.op, life.nbytes}];
+    const bool is_working = kind.left <= 2 && kind.born >= kLeastSteps;
+    const bool is_part = life.owner == 0 && death(i) < last_death &&
+                         facts.activity.at(life.died) <= facts.activity.at(life.born) + 2;
+    if (!is_working && !is_part) stayers.push_back(i);
   }
   return stayers;
 }
@@ -125,19 +155,27 @@ bool were_let_go(const Facts& facts, const Tensors& stayers) {
   });
 }
 
-bool is_half_of_all(const Facts& facts, const Tensors& stayers) {
+// At least half of what the program did, and little after it: a list that is built for what comes
+// then is neither.
+bool is_most_of_all(const Facts& facts, const Tensors& stayers) {
   const Run& run = facts.run;
-  const std::uint64_t way = facts.activity.at(run.tensors[stayers.back()].born) -
-                            facts.activity.at(run.tensors[stayers.front()].born);
-  return way * 2 >= facts.activity.total();
+  const std::uint64_t end = facts.activity.at(run.tensors[stayers.back()].born);
+  const std::uint64_t way = end - facts.activity.at(run.tensors[stayers.front()].born);
+  return way * 2 >= facts.activity.total() && (facts.activity.total() - end) * 4 <= way;
 }
 
+// A turn may leave several, and a call that makes several may be followed by another line's; but
+// the same thing comes at most once in a turn, or there are more of it than of turns.
 std::size_t turns_of(const Facts& facts, const Tensors& stayers) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t>> turns;
+  const Run& run = facts.run;
+  std::set<std::tuple<std::uint32_t, std::uint32_t>> rounds;
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::size_t> alike;
+  std::size_t most = 0;
   for (const std::uint32_t i : stayers) {
-    turns.insert({facts.run.tensors[i].thread, facts.activity.round(i)});
+    rounds.insert({run.tensors[i].thread, facts.activity.round(i)});
+    most = std::max(most, ++alike[{run.tensors[i].op, run.tensors[i].shape}]);
   }
-  return turns.size();
+  return std::min(rounds.size(), most);
 }
 
 // A loop that is one line: every turn an operation, and every operation the same.
@@ -154,8 +192,8 @@ bool is_loop_of_one_line(const Facts& facts, const Line& line, const Tensors& st
 }
 
 std::optional<Growth> in_plain_loop(const Facts& facts, const Line& line) {
-  Tensors stayers = stayers_of(facts.run, line.tensors);
-  if (stayers.size() < kLeastSteps || !is_half_of_all(facts, stayers)) return {};
+  Tensors stayers = stayers_of(facts, line.tensors);
+  if (stayers.size() < kLeastSteps || !is_most_of_all(facts, stayers)) return {};
   std::size_t turns = turns_of(facts, stayers);
   if (turns < kLeastSteps) {
     if (!is_loop_of_one_line(facts, line, stayers)) return {};
@@ -216,9 +254,9 @@ std::optional<Growth> in_steps(const Facts& facts, const Line& line, const Steps
     if (steps.holds(run.tensors[i])) inside.push_back(i);
   }
   if (inside.size() < kLeastSteps) return {};
-  Tensors stayers = stayers_of(run, inside);
+  Tensors stayers = stayers_of(facts, inside);
   if (stayers.size() < kLeastSteps) return {};
-  if (!steps.is_named && !is_half_of_all(facts, stayers)) return {};
+  if (!steps.is_named && !is_most_of_all(facts, stayers)) return {};
   std::set<std::uint64_t> left;
   for (const std::uint32_t i : stayers) left.insert(steps.begun_at(run.tensors[i].born));
   const std::uint64_t all = steps.spans.size() - *left.begin() + 1;
