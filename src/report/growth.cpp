@@ -40,6 +40,7 @@ namespace {
 
 constexpr std::size_t kLeastSteps = 12;
 constexpr std::size_t kLeastOfOneLine = 64;  // of a loop that is one line: is it a loop at all?
+constexpr std::uint64_t kTicksOfACall = 4;   // that is made of a few others
 
 using Tensors = std::vector<std::uint32_t>;
 
@@ -105,8 +106,9 @@ Tensors stayers_of(const Facts& facts, const Tensors& tensors) {
     if (!is_left(life)) continue;
     const Kind& kind = kinds[{life.op, life.nbytes}];
     const bool is_working = kind.left <= 2 && kind.born >= kLeastSteps;
-    const bool is_part = life.owner == 0 && death(i) < last_death &&
-                         facts.activity.at(life.died) <= facts.activity.at(life.born) + 2;
+    const bool is_part =
+        life.owner == 0 && death(i) < last_death &&
+        facts.activity.at(life.died) <= facts.activity.at(life.born) + kTicksOfACall;
     if (!is_working && !is_part) stayers.push_back(i);
   }
   return stayers;
