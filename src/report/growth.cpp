@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <limits>
 #include <map>
@@ -166,18 +167,30 @@ bool is_most_of_all(const Facts& facts, const Tensors& stayers) {
   return way * 2 >= facts.activity.total() && (facts.activity.total() - end) * 4 <= way;
 }
 
-// A turn may leave several, and a call that makes several may be followed by another line's; but
-// the same thing comes at most once in a turn, or there are more of it than of turns.
-std::size_t turns_of(const Facts& facts, const Tensors& stayers) {
+// The name without its numbers: dense_7/kernel is made in every turn.
+std::string kind_of(const Run& run, const TensorLife& life) {
+  std::string kind = std::string(text_of(run, life.owner));
+  std::erase_if(kind, [](unsigned char c) { return std::isdigit(c) != 0 || c == '_'; });
+  return fmt::format("{} {} {}", life.op, life.shape, kind);
+}
+
+// Births with nothing of another line between them are of one turn, and so are those of different
+// kinds: there are at most as many turns as of the commonest kind or, since models have many layers
+// alike, as of the rarer kinds of variables.
+std::size_t turns_of(const Facts& facts, const Line& line, const Tensors& stayers) {
   const Run& run = facts.run;
   std::set<std::tuple<std::uint32_t, std::uint32_t>> rounds;
-  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::size_t> alike;
-  std::size_t most = 0;
+  std::map<std::string, std::size_t> kinds;
   for (const std::uint32_t i : stayers) {
     rounds.insert({run.tensors[i].thread, facts.activity.round(i)});
-    most = std::max(most, ++alike[{run.tensors[i].op, run.tensors[i].shape}]);
+    ++kinds[kind_of(run, run.tensors[i])];
   }
-  return std::min(rounds.size(), most);
+  std::vector<std::size_t> counts;
+  for (const auto& [kind, count] : kinds) counts.push_back(count);
+  std::ranges::sort(counts);
+  const std::size_t alike =
+      line.owner_kind == "variable" ? counts[counts.size() / 4] : counts.back();
+  return std::min(rounds.size(), alike);
 }
 
 // A loop that is one line: every turn an operation, and every operation the same.
@@ -196,7 +209,7 @@ bool is_loop_of_one_line(const Facts& facts, const Line& line, const Tensors& st
 std::optional<Growth> in_plain_loop(const Facts& facts, const Line& line) {
   Tensors stayers = stayers_of(facts, line.tensors);
   if (stayers.size() < kLeastSteps || !is_most_of_all(facts, stayers)) return {};
-  std::size_t turns = turns_of(facts, stayers);
+  std::size_t turns = turns_of(facts, line, stayers);
   if (turns < kLeastSteps) {
     if (!is_loop_of_one_line(facts, line, stayers)) return {};
     turns = stayers.size();

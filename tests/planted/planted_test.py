@@ -63,8 +63,8 @@ class Planted(unittest.TestCase):
                  and "OutOfMemoryError" not in each["title"]]
         self.assertEqual(wrong, [], "other lines were blamed as well")
 
-    def check_healthy(self, program):
-        done = recorded(program, self.recording)
+    def check_healthy(self, program, *arguments):
+        done = recorded(program, self.recording, *arguments)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         code, found = leaks(self.recording)
         self.assertEqual((code, found), (0, []))
@@ -86,6 +86,10 @@ for source in sorted(HERE.glob("*.cpp")):
         lambda self, source=source: self.check_planted(source))
     add(f"test_healthy_{source.stem}_has_no_finding",
         lambda self, source=source: self.check_healthy(PROGRAMS / source.stem))
+for pattern in subprocess.run([PROGRAMS / "patterns"], text=True, capture_output=True,
+                              check=True).stdout.split():
+    add(f"test_pattern_{pattern}_has_no_finding",
+        lambda self, pattern=pattern: self.check_healthy(PROGRAMS / "patterns", pattern))
 for example in EXAMPLES_TO_RUN:
     add(f"test_example_{example}_leaks_nothing",
         lambda self, example=example: self.check_example(EXAMPLES / example))
