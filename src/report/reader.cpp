@@ -97,8 +97,10 @@ class ChunkReader {
       case Tag::span_end:
       case Tag::budget:
       case Tag::live:
-      case Tag::end:
         numbers(event, 1);
+        break;
+      case Tag::end:
+        numbers(event, 2);
         break;
       case Tag::value:
         numbers(event, 2);
@@ -333,6 +335,7 @@ class Reader {
         break;
       case Tag::end:
         run_.cut_short = false;
+        run_.whole_process = n[1] != 0;
         break;
       case Tag::about:
       case Tag::string:
