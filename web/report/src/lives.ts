@@ -1,0 +1,319 @@
+// The life of every tensor as a bar from birth to death. Only the lanes in sight are drawn, and of
+// each lane at most one bar per pixel, found by bisection: the cost is that of the screen, not of
+// the run.
+import { h, say } from "./dom.ts";
+import { bytes, moment, time as duration } from "./format.ts";
+import { Lanes, last_born } from "./lanes.ts";
+import { category_at } from "./live.ts";
+import { Panel } from "./panel.ts";
+import { categories, kNone } from "./run.ts";
+import { colour } from "./theme.ts";
+import { hide_tip, show_tip } from "./tip.ts";
+import type { View } from "./view.ts";
+
+const kHeight = 340;
+const kTallest = 18;
+const kSymbolic = categories.length;
+
+export class Lives extends Panel {
+  private lanes: Lanes;
+  private row = kTallest;
+  private scroll = 0;
+  private chosen: number | null = null; // a tensor, by the keyboard
+  private readonly leaking = new Set<number>(); // sites
+  private thumb: { y: number; scroll: number } | null = null;
+
+  constructor(view: View) {
+    super(view, {
+      label: "The life of each tensor",
+      keys: "Up and Down choose a lane, Left and Right a tensor, Enter tells its story.",
+      drag: "pan",
+      height: kHeight,
+    });
+    this.lanes = new Lanes(view.run, null);
+    for (const finding of view.run.findings) {
+      if (finding.problem <= 1 && finding.site !== kNone) this.leaking.add(finding.site);
+    }
+    this.choose_rows();
+    view.on(["filter"], () => {
+      this.lanes = new Lanes(view.run, view.shown);
+      this.chosen = null;
+      this.choose_rows();
+      this.redraw();
+    });
+    view.on(["tensor"], () => {
+      if (view.tensor !== null) this.reveal(view.tensor);
+      this.redraw();
+    });
+    this.canvas.addEventListener("pointerdown", (event) => this.take_thumb(event), { capture: true });
+    this.canvas.addEventListener("pointermove", (event) => this.move_thumb(event), { capture: true });
+    this.canvas.addEventListener("pointerup", () => (this.thumb = null), { capture: true });
+  }
+
+  // All lanes in sight where that leaves them visible.
+  private choose_rows(): void {
+    const count = Math.max(1, this.lanes.count);
+    this.row = Math.max(4, Math.min(kTallest, Math.floor(kHeight / count)));
+    this.scroll = 0;
+    this.set_height(Math.min(kHeight, Math.max(3 * kTallest, count * this.row + 4)));
+  }
+
+  taller(factor: number): void {
+    const middle = (this.scroll + this.height / 2) / this.row;
+    this.row = Math.max(2, Math.min(28, Math.round(this.row * factor)));
+    this.scroll_to(middle * this.row - this.height / 2);
+  }
+
+  private get scroll_range(): number {
+    return Math.max(0, this.lanes.count * this.row - this.height + 4);
+  }
+
+  private scroll_to(y: number): void {
+    this.scroll = Math.max(0, Math.min(y, this.scroll_range));
+    this.view.later(this.redraw);
+  }
+
+  protected override pan_rows(by: number): void {
+    this.scroll_to(this.scroll + by);
+  }
+
+  private reveal(tensor: number): void {
+    const lane = this.lanes.lane_of[tensor]!;
+    if (lane < 0) return;
+    const y = lane * this.row;
+    if (y < this.scroll || y + this.row > this.scroll + this.height) {
+      this.scroll_to(y - this.height / 2);
+    }
+  }
+
+  protected draw(): void {
+    const { g } = this;
+    if (!this.lanes.count) {
+      this.font(13);
+      g.fillStyle = colour("muted");
+      g.textAlign = "center";
+      g.fillText(this.view.filter ? "No tensor matches." : "No tensors were recorded.", (this.left + this.right) / 2, this.height / 2);
+      return;
+    }
+    g.save();
+    g.beginPath();
+    g.rect(this.left, 0, this.right - this.left, this.height);
+    g.clip();
+    const batches = new Map<string, number[]>();
+    const leaks: number[] = [];
+    const texts: { x0: number; x1: number; y: number; tensor: number }[] = [];
+    const first = Math.max(0, Math.floor(this.scroll / this.row));
+    const last = Math.min(this.lanes.count, Math.ceil((this.scroll + this.height) / this.row));
+    for (let lane = first; lane < last; ++lane) this.lay_lane(lane, batches, leaks, texts);
+    for (const [style, rects] of batches) {
+      g.fillStyle = style;
+      g.beginPath();
+      for (let i = 0; i < rects.length; i += 4) g.rect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
+      g.fill();
+    }
+    g.fillStyle = colour("bad");
+    g.beginPath();
+    for (let i = 0; i < leaks.length; i += 4) g.rect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
+    g.fill();
+    if (this.row >= 13) this.draw_texts(texts);
+    this.outline(this.view.tensor, colour("ink"));
+    if (document.activeElement === this.canvas) this.outline(this.chosen, colour("accent"));
+    g.restore();
+    this.draw_gutter(first, last);
+  }
+
+  private lay_lane(lane: number, batches: Map<string, number[]>, leaks: number[], texts: { x0: number; x1: number; y: number; tensor: number }[]): void {
+    const { view } = this;
+    const { run } = view;
+    const { born, died, owner, birth_site } = run.tensors;
+    const scale = (this.right - this.left) / view.span;
+    const members = this.lanes.lane(lane);
+    const gap = this.row >= 6 ? 1 : this.row >= 4 ? 0.5 : 0;
+    const top = lane * this.row - this.scroll;
+    for (let i = Math.max(0, last_born(run, members, view.t0)); i < members.length; ) {
+      const tensor = members[i]!;
+      const begin = born[tensor]!;
+      if (begin > view.t1) break;
+      const x0 = Math.max(this.left - 2, this.left + (begin - view.t0) * scale);
+      const end = this.left + (Math.min(died[tensor]!, run.length) - view.t0) * scale;
+      if (end < this.left) {
+        ++i;
+        continue;
+      }
+      const x1 = Math.min(this.right + 2, Math.max(end - (end - x0 > 3 ? 0.5 : 0), x0 + 1));
+      const style = this.colour_of(tensor);
+      let batch = batches.get(style);
+      if (!batch) batches.set(style, (batch = []));
+      const saved = owner[tensor] !== 0;
+      const height = (this.row - gap) * (saved ? 0.5 : 1);
+      batch.push(x0, top + (saved ? (this.row - gap) / 4 : 0), x1 - x0, height);
+      if (died[tensor] === Infinity && this.leaking.has(birth_site[tensor]!)) {
+        const thick = Math.max(1, Math.min(2, this.row / 4));
+        leaks.push(x0, top + this.row - gap - thick, x1 - x0, thick);
+      }
+      if (x1 - x0 > 34) texts.push({ x0: Math.max(x0, this.left), x1, y: top, tensor });
+      if (end < x0 + 1) {
+        // All that end within this pixel are one mark.
+        i = Math.max(i + 1, last_born(run, members, this.time(Math.floor(x0) + 1)));
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  private colour_of(tensor: number): string {
+    const { run } = this.view;
+    const storage = run.tensors.storage[tensor]!;
+    const kind = storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
+    return colour(kind === kSymbolic ? "symbolic" : `category-${kind}`);
+  }
+
+  private draw_texts(texts: { x0: number; x1: number; y: number; tensor: number }[]): void {
+    const { g } = this;
+    const { run } = this.view;
+    this.font(Math.min(11.5, this.row - 4), 500);
+    g.textAlign = "left";
+    g.textBaseline = "middle";
+    for (const { x0, x1, y, tensor } of texts) {
+      const storage = run.tensors.storage[tensor]!;
+      const kind = storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
+      if (run.tensors.owner[tensor]) continue;
+      g.fillStyle = colour(kind === kSymbolic ? "band-ink" : `on-category-${kind}`);
+      const shape = run.text(run.tensors.shape[tensor]!);
+      g.fillText(this.fit_text(`${run.label(tensor)}  ${shape}`, x1 - x0 - 10), x0 + 5, y + this.row / 2);
+    }
+    g.textBaseline = "alphabetic";
+  }
+
+  private outline(tensor: number | null, style: string): void {
+    if (tensor === null) return;
+    const lane = this.lanes.lane_of[tensor]!;
+    if (lane < 0) return;
+    const { g } = this;
+    const { born, died } = this.view.run.tensors;
+    const x0 = Math.max(this.left + 1, this.x(born[tensor]!));
+    const x1 = Math.min(this.right - 1, Math.max(this.x(Math.min(died[tensor]!, this.view.run.length)), x0 + 3));
+    g.strokeStyle = style;
+    g.lineWidth = 2;
+    g.strokeRect(x0, lane * this.row - this.scroll, x1 - x0, Math.max(3, this.row - 1));
+    g.lineWidth = 1;
+  }
+
+  private draw_gutter(first: number, last: number): void {
+    const { g } = this;
+    this.font(11);
+    g.fillStyle = colour("muted");
+    g.textAlign = "right";
+    g.textBaseline = "middle";
+    // Numbers of lanes: how many tensors live at once.
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((each) => each * this.row >= 40) ?? 2000;
+    for (let lane = Math.ceil(Math.max(1, first) / step) * step; lane <= last; lane += step) {
+      const y = lane * this.row - this.scroll - this.row / 2;
+      if (y > 6 && y < this.height - 4) g.fillText(String(lane), this.left - 8, y);
+    }
+    g.textBaseline = "alphabetic";
+    if (this.scroll_range > 0) {
+      const share = this.height / (this.lanes.count * this.row);
+      const size = Math.max(24, this.height * share);
+      g.fillStyle = colour("thumb");
+      g.beginPath();
+      g.roundRect(this.right + 3, (this.scroll / this.scroll_range) * (this.height - size), 6, size, 3);
+      g.fill();
+    }
+  }
+
+  private take_thumb(event: PointerEvent): void {
+    if (event.offsetX > this.right + 1 && this.scroll_range > 0) {
+      this.thumb = { y: event.offsetY, scroll: this.scroll };
+      this.canvas.setPointerCapture(event.pointerId);
+      event.stopImmediatePropagation();
+    }
+  }
+
+  private move_thumb(event: PointerEvent): void {
+    if (!this.thumb) return;
+    event.stopImmediatePropagation();
+    const size = Math.max(24, (this.height * this.height) / (this.lanes.count * this.row));
+    this.scroll_to(this.thumb.scroll + ((event.offsetY - this.thumb.y) * this.scroll_range) / (this.height - size));
+  }
+
+  private find(time: number, y: number): number | null {
+    const lane = Math.floor((y + this.scroll) / this.row);
+    if (lane < 0 || lane >= this.lanes.count) return null;
+    const { run, span } = this.view;
+    const members = this.lanes.lane(lane);
+    const reach = (3 * span) / (this.right - this.left);
+    const tensor = members[last_born(run, members, time + reach / 2)];
+    if (tensor === undefined || run.tensors.died[tensor]! < time - reach) return null;
+    return tensor;
+  }
+
+  private describe(tensor: number, client: { x: number; y: number }): void {
+    const { run, span } = this.view;
+    const t = run.tensors;
+    const alive = t.died[tensor] === Infinity;
+    const lived = Math.min(t.died[tensor]!, run.length) - t.born[tensor]!;
+    const shape = `${run.text(t.dtype[tensor]!)} ${run.text(t.shape[tensor]!)}`;
+    const fate = alive ? "alive when the recording ended" : `died of ${run.text(t.cause[tensor]!)}`;
+    say(`${run.label(tensor)}, ${shape}, ${bytes(t.nbytes[tensor]!)}, ${run.site_text(t.birth_site[tensor]!)}, ${fate}`);
+    show_tip(
+      client,
+      h("div", { class: "tip-title" }, h("span", {}, run.label(tensor)), h("b", {}, bytes(t.nbytes[tensor]!))),
+      h("div", {}, `${shape}  `, h("span", { class: "dim" }, `#${t.id[tensor]}`)),
+      h("div", {}, `lived ${duration(lived)} from ${moment(t.born[tensor]!, span)}; ${fate}`),
+      h("div", { class: "dim mono" }, run.site_text(t.birth_site[tensor]!)),
+    );
+  }
+
+  protected override hover(time: number, _x: number, y: number, client: { x: number; y: number }): void {
+    if (y < 0) return;
+    const tensor = this.find(time, y);
+    this.canvas.style.cursor = tensor === null ? "grab" : "pointer";
+    if (tensor !== null) this.describe(tensor, client);
+    else hide_tip();
+  }
+
+  protected override press(time: number, _x: number, y: number): void {
+    const tensor = this.find(time, y);
+    if (tensor === null) return;
+    this.chosen = tensor;
+    this.view.open(tensor);
+  }
+
+  protected override key(event: KeyboardEvent): boolean {
+    const { view } = this;
+    const { run } = view;
+    if (event.key === "Enter" && this.chosen !== null) {
+      hide_tip();
+      view.open(this.chosen);
+      return true;
+    }
+    if (!this.lanes.count) return false;
+    const { born, died } = run.tensors;
+    const nearest = (lane: number, time: number): number => {
+      const members = this.lanes.lane(lane);
+      return members[Math.max(0, last_born(run, members, time))]!;
+    };
+    const lane = this.chosen === null ? -1 : this.lanes.lane_of[this.chosen]!;
+    if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      const to = Math.max(0, Math.min(lane + (event.key === "ArrowUp" ? -1 : 1), this.lanes.count - 1));
+      const time = view.cursor ?? (this.chosen === null ? view.t0 : Math.max(born[this.chosen]!, view.t0));
+      this.chosen = nearest(to, time);
+    } else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && this.chosen !== null) {
+      const members = this.lanes.lane(lane);
+      const at = last_born(run, members, born[this.chosen]!) + (event.key === "ArrowLeft" ? -1 : 1);
+      this.chosen = members[Math.max(0, Math.min(at, members.length - 1))]!;
+    } else {
+      return false;
+    }
+    const begin = born[this.chosen]!;
+    if (died[this.chosen]! < view.t0 || begin > view.t1) view.show(begin - view.span / 2, begin + view.span / 2);
+    this.reveal(this.chosen);
+    view.later(this.redraw);
+    const box = this.canvas.getBoundingClientRect();
+    const x = Math.max(this.left, Math.min(this.x(begin), this.right));
+    const y = this.lanes.lane_of[this.chosen]! * this.row - this.scroll + this.row;
+    this.describe(this.chosen, { x: box.left + x, y: box.top + y });
+    return true;
+  }
+}
