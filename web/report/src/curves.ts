@@ -39,10 +39,9 @@ export function curves(run: Run): HTMLElement | null {
       const chart = new LineChart({
         title: `${base} over the steps, ${number(last)} at the end`,
         height: 200,
-        series: names.map((label, i) => ({ label, stroke: strokes[i % strokes.length]! })),
+        series: names.map((label, i) => ({ label, stroke: strokes[i % strokes.length]!, points: all[i]!.size < 40 })),
         data: aligned(all),
         stepped: false,
-        points: all.every((curve) => curve.size < 40),
         x_text: (each) => count(Math.round(each)),
         y_text: number,
         y_range: (min, max) => {

@@ -1,6 +1,7 @@
 // What is wrong, worst first, with the line to look at and what to do; then the errors raised.
 import { h, section } from "./dom.ts";
 import { bytes, moment, plural } from "./format.ts";
+import { spark } from "./spark.ts";
 import { type Finding, type Run, kNone, problems } from "./run.ts";
 import type { View } from "./view.ts";
 
@@ -22,14 +23,31 @@ export function source(run: Run, site: number): HTMLElement | null {
   );
 }
 
+// What a finding is about: the storages of all tensors from its line, or of those it names.
+function storages_of(run: Run, finding: Finding, named: boolean): Set<number> {
+  const { storage, birth_site } = run.tensors;
+  const out = new Set<number>();
+  if (named) {
+    for (const tensor of finding.tensors) if (storage[tensor] !== kNone) out.add(storage[tensor]!);
+  } else {
+    for (let i = 0; i < storage.length; ++i) {
+      if (birth_site[i] === finding.site && storage[i] !== kNone) out.add(storage[i]!);
+    }
+  }
+  return out;
+}
+
 function card(view: View, finding: Finding): HTMLElement {
   const { run } = view;
   const problem = problems[finding.problem] ?? "misused";
   const site = run.sites[finding.site];
+  const about_line = problem === "growth" || problem === "outlived";
+  const picture = problem === "misused" ? null : spark(run, storages_of(run, finding, !about_line));
   const facts = [finding.count ? plural(finding.count, "tensor") : "", finding.bytes ? bytes(finding.bytes) : ""];
   return h(
     "li",
     { class: `finding ${problem}` },
+    picture,
     h("div", { class: "finding-head" }, h("span", { class: "badge" }, names[problem]), h("span", { class: "facts" }, facts.filter(Boolean).join(", "))),
     h("h3", {}, finding.title),
     finding.site !== kNone ? source(run, finding.site) : null,
@@ -37,7 +55,7 @@ function card(view: View, finding: Finding): HTMLElement {
     h(
       "div",
       { class: "actions" },
-      site
+      site && problem !== "misused"
         ? h(
             "button",
             {

@@ -119,7 +119,7 @@ export class Flame {
     return h(
       "button",
       {
-        class: `flame-box depth-${node.depth}`,
+        class: `flame-box depth-${node.depth}${width > 30 ? "" : " thin"}`,
         role: "treeitem",
         tabindex: -1,
         "data-key": data.key,

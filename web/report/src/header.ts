@@ -47,7 +47,7 @@ export function header(view: View, open_keys: () => void): HTMLElement {
       figure("peak", bytes(levels.peak_bytes), run.budget ? `${percent(levels.peak_bytes, run.budget)} of the budget` : `at ${moment(levels.peak_time, run.length)}`),
       figure("live at the end", bytes(at_end), `${percent(at_end, levels.peak_bytes)} of the peak`),
       figure("tensors", count(users), `${count(alive)} alive at the end`),
-      figure("storages", count(run.storages.count), `${(users / (run.storages.count || 1)).toFixed(1)} tensors each`),
+      figure("storages", count(run.storages.count), `${bytes(run.storages.nbytes.reduce((sum, each) => sum + each, 0))} in all`),
       figure("operations", count(run.ops.count), `${time(run.ops.took.reduce((sum, each) => sum + each, 0))} together`),
     ),
   );

@@ -34,7 +34,7 @@ export class Holders {
         h("td", { class: "number dim" }, percent(run.storages.nbytes[storage]!, all)),
         h(
           "td",
-          {},
+          { class: "tensor-cell" },
           tensor === undefined
             ? text
             : h("button", { class: "link", on: { click: () => view.open(tensor) } }, text),

@@ -1,6 +1,7 @@
 // uPlot in the page's colours, for the pool and the curves.
 import uPlot from "uplot";
 import { h } from "./dom.ts";
+import type { Tick } from "./format.ts";
 import { colour, on_theme } from "./theme.ts";
 import { gutter, kFont, kRight } from "./panel.ts";
 
@@ -10,6 +11,7 @@ export interface Series {
   fill?: string;
   dash?: number[];
   width?: number;
+  points?: boolean;
 }
 
 export interface LineOptions {
@@ -20,14 +22,13 @@ export interface LineOptions {
   stepped: boolean;
   x_text: (value: number) => string;
   y_text: (value: number) => string;
-  x_ticks?: (min: number, max: number, width: number) => number[];
+  x_ticks?: (min: number, max: number, width: number) => Tick[];
   y_ticks?: (min: number, max: number) => number[];
   log?: boolean;
   wide?: boolean; // aligned with the charts above
   on_select?: (min: number, max: number) => void;
   on_reset?: () => void;
   y_range?: (min: number, max: number) => [number, number];
-  points?: boolean;
 }
 
 export class LineChart {
@@ -85,7 +86,10 @@ export class LineChart {
             gap: 4,
             grid: { show: false },
             values: (_u, splits) => splits.map(options.x_text),
-            ...(options.x_ticks && { splits: (u: uPlot, _i: number, min: number, max: number) => options.x_ticks!(min, max, u.width) }),
+            ...(options.x_ticks && {
+              splits: (u: uPlot, _i: number, min: number, max: number) => options.x_ticks!(min, max, u.width).map((tick) => tick.at),
+              values: (u: uPlot) => options.x_ticks!(u.scales.x!.min!, u.scales.x!.max!, u.width).map((tick) => tick.text),
+            }),
           }),
           axis({
             size: options.wide ? gutter(width) : 58,
@@ -104,7 +108,8 @@ export class LineChart {
             ...(series.fill && { fill: colour(series.fill) }),
             ...(series.dash && { dash: series.dash }),
             ...(options.stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
-            points: { show: options.points ?? false },
+            spanGaps: true,
+            points: { show: series.points ?? false, size: 5 },
             value: (_u: uPlot, value: number | null) => (value === null ? "–" : options.y_text(value)),
           })),
         ],

@@ -23,6 +23,7 @@ export class MemoryChart extends Panel {
       drag: "select",
       height: 300,
     });
+    this.marks_top = 18;
   }
 
   // Takes a category out of the stack, or puts it back.
@@ -100,6 +101,9 @@ export class MemoryChart extends Panel {
     }
     g.restore();
     this.draw_time_axis(base);
+  }
+
+  protected override draw_over(): void {
     this.draw_moment();
     this.draw_errors();
   }
@@ -109,7 +113,7 @@ export class MemoryChart extends Panel {
     this.font(11);
     g.textAlign = "right";
     g.textBaseline = "middle";
-    for (const tick of byte_ticks(ceiling, 5)) {
+    for (const tick of byte_ticks(ceiling, 7)) {
       const at = Math.round(y(tick.at)) + 0.5;
       g.fillStyle = colour("muted");
       g.fillText(tick.text, this.left - 8, Math.min(at, base - 1));

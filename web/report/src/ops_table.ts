@@ -33,6 +33,7 @@ export class OpsTable {
     // A table that counts along with every frame of a zoom would only flicker.
     view.on(["window", "filter"], () => {
       clearTimeout(this.timer);
+      this.element.setAttribute("aria-busy", "true");
       this.timer = setTimeout(() => this.draw(), 120);
     });
     this.draw();
@@ -75,6 +76,7 @@ export class OpsTable {
   private draw(): void {
     const { view } = this;
     const rows = this.rows();
+    this.element.removeAttribute("aria-busy");
     if (!rows.length) {
       fill(this.element, h("p", { class: "empty" }, view.run.ops.count ? "No operation matches in this window." : "No operations were recorded."));
       return;

@@ -40,6 +40,7 @@ export abstract class Panel {
   protected width = 0;
   protected height: number;
   protected hovered = false;
+  protected marks_top = 0; // where the cursor's line begins
   protected selecting: [number, number] | null = null;
   private drag: { x: number; y: number; t0: number; moved: boolean } | null = null;
 
@@ -69,9 +70,11 @@ export abstract class Panel {
     this.g.clearRect(0, 0, this.width, this.height);
     this.draw();
     this.draw_marks();
+    this.draw_over();
   };
 
   protected abstract draw(): void;
+  protected draw_over(): void {} // above the cursor
   // The pointer is over the plot, or the keyboard's cursor moved.
   protected hover(_time: number, _x: number, _y: number, _client: { x: number; y: number }): void {}
   protected press(_time: number, _x: number, _y: number): void {}
@@ -138,7 +141,7 @@ export abstract class Panel {
     g.lineWidth = width;
     g.setLineDash(dash);
     g.beginPath();
-    g.moveTo(x, 0);
+    g.moveTo(x, this.marks_top);
     g.lineTo(x, this.height);
     g.stroke();
     g.restore();

@@ -50,7 +50,7 @@ export function pool_chart(view: View): HTMLElement {
     wide: true,
     x_text: (value) => moment(value, view.span),
     y_text: (value) => (value === 0 ? "0" : bytes(value)),
-    x_ticks: (min, max, width) => time_ticks(min, max, width / 110).map((tick) => tick.at),
+    x_ticks: (min, max, width) => time_ticks(min, max, width / 110),
     y_ticks: (_min, max) => byte_ticks(max, 4).map((tick) => tick.at),
     on_select: (min, max) => view.show(min, max),
     on_reset: () => view.reset(),

@@ -250,8 +250,10 @@ export class Run {
   // What a tensor is called: its name, its owner where it is a saved value, or what made it.
   label(tensor: number): string {
     const { name, op, owner } = this.tensors;
-    if (owner[tensor]) return `${this.text(owner[tensor]!)}: ${this.text(name[tensor]! || op[tensor]!)}`;
-    return this.text(name[tensor]! || op[tensor]!) || `#${this.tensors.id[tensor]}`;
+    const text = this.text(name[tensor]! || op[tensor]!) || `#${this.tensors.id[tensor]}`;
+    if (!owner[tensor]) return text;
+    const holder = this.text(owner[tensor]!);
+    return holder.includes(text) ? holder : `${holder}: ${text}`;
   }
 
   span_label(span: number): string {

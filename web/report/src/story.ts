@@ -128,7 +128,7 @@ export class Story {
     return h(
       "span",
       { class: "life-bar", "aria-hidden": "true" },
-      h("span", { class: died === Infinity ? "alive" : "", style: { left: `${Math.min(left, 99.5)}%`, width: `${width}%` } }),
+      h("span", { style: { left: `${Math.min(left, 99.5)}%`, width: `${width}%` } }),
     );
   }
 
