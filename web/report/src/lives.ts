@@ -107,14 +107,10 @@ export class Lives extends Panel {
     for (let lane = first; lane < last; ++lane) this.lay_lane(lane, batches, leaks, texts);
     for (const [style, rects] of batches) {
       g.fillStyle = style;
-      g.beginPath();
-      for (let i = 0; i < rects.length; i += 4) g.rect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
-      g.fill();
+      for (let i = 0; i < rects.length; i += 4) g.fillRect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
     }
     g.fillStyle = colour("bad");
-    g.beginPath();
-    for (let i = 0; i < leaks.length; i += 4) g.rect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
-    g.fill();
+    for (let i = 0; i < leaks.length; i += 4) g.fillRect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
     if (this.row >= 13) this.draw_texts(texts);
     this.outline(this.view.tensor, colour("ink"));
     if (document.activeElement === this.canvas) this.outline(this.chosen, colour("accent"));
@@ -128,8 +124,9 @@ export class Lives extends Panel {
     const { born, died, owner, birth_site } = run.tensors;
     const scale = (this.right - this.left) / view.span;
     const members = this.lanes.lane(lane);
-    const gap = this.row >= 6 ? 1 : this.row >= 4 ? 0.5 : 0;
-    const top = lane * this.row - this.scroll;
+    const gap = this.row >= 4 ? 1 : 0;
+    const top = Math.round(lane * this.row - this.scroll);
+    const thin = Math.max(1, Math.round((this.row - gap) * 0.5));
     for (let i = Math.max(0, last_born(run, members, view.t0)); i < members.length; ) {
       const tensor = members[i]!;
       const begin = born[tensor]!;
@@ -140,15 +137,23 @@ export class Lives extends Panel {
         ++i;
         continue;
       }
-      const x1 = Math.min(this.right + 2, Math.max(end - (end - x0 > 3 ? 0.5 : 0), x0 + 1));
+      // Bars this short begin on a pixel: half a pixel would be a shade, and slower.
+      const short = end - x0 < 8;
+      const from = short ? Math.floor(x0) : x0;
+      const x1 = Math.min(this.right + 2, short ? Math.max(Math.ceil(end) - 1, from + 1) : end - 0.5);
       const style = this.colour_of(tensor);
       let batch = batches.get(style);
       if (!batch) batches.set(style, (batch = []));
       const saved = owner[tensor] !== 0;
-      const height = (this.row - gap) * (saved ? 0.5 : 1);
-      batch.push(x0, top + (saved ? (this.row - gap) / 4 : 0), x1 - x0, height);
+      const y = saved ? top + ((this.row - gap - thin) >> 1) : top;
+      const end_of_last = batch.length - 2;
+      if (short && batch[end_of_last - 1] === y && batch[end_of_last - 2]! + batch[end_of_last]! === from) {
+        batch[end_of_last]! += x1 - from; // one bar with its neighbour, of the same colour
+      } else {
+        batch.push(from, y, x1 - from, saved ? thin : this.row - gap);
+      }
       if (died[tensor] === Infinity && this.leaking.has(birth_site[tensor]!)) {
-        const thick = Math.max(1, Math.min(2, this.row / 4));
+        const thick = this.row >= 8 ? 2 : 1;
         leaks.push(x0, top + this.row - gap - thick, x1 - x0, thick);
       }
       if (x1 - x0 > 34) texts.push({ x0: Math.max(x0, this.left), x1, y: top, tensor });

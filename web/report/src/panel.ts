@@ -37,6 +37,8 @@ export abstract class Panel {
   readonly element: HTMLElement;
   readonly canvas: HTMLCanvasElement;
   protected readonly g: CanvasRenderingContext2D;
+  private readonly picture = h("canvas");
+  private taken = false; // the picture is what draw() would make
   protected width = 0;
   protected height: number;
   protected hovered = false;
@@ -58,20 +60,43 @@ export abstract class Panel {
     this.g = this.canvas.getContext("2d")!;
     this.element = h("div", { class: "plot" }, this.canvas);
     new ResizeObserver(() => this.fit()).observe(this.element);
-    view.on(["window", "cursor", "moment", "filter"], () => this.redraw());
+    view.on(["window", "filter"], this.redraw);
+    view.on(["cursor", "moment"], this.remark);
     on_theme(() => view.later(this.redraw));
     this.listen();
   }
 
   protected readonly redraw = (): void => {
     if (!this.width) return;
-    const ratio = devicePixelRatio || 1;
-    this.g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.g.clearRect(0, 0, this.width, this.height);
+    this.clear();
     this.draw();
+    this.taken = false;
     this.draw_marks();
     this.draw_over();
   };
+
+  // A cursor that moves leaves the picture as it is: the first move takes it, the others show it.
+  private readonly remark = (): void => {
+    if (!this.width) return;
+    this.clear();
+    if (this.taken) {
+      this.g.drawImage(this.picture, 0, 0, this.width, this.height);
+    } else {
+      this.draw();
+      this.picture.width = this.canvas.width;
+      this.picture.height = this.canvas.height;
+      this.picture.getContext("2d")!.drawImage(this.canvas, 0, 0);
+      this.taken = true;
+    }
+    this.draw_marks();
+    this.draw_over();
+  };
+
+  private clear(): void {
+    const ratio = devicePixelRatio || 1;
+    this.g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.g.clearRect(0, 0, this.width, this.height);
+  }
 
   protected abstract draw(): void;
   protected draw_over(): void {} // above the cursor
