@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <new>
-#include <numeric>
 
 #include "core/raise.h"
 #include "io/atomic_file.h"
@@ -97,7 +96,6 @@ void add_memory(Columns& columns, const Run& run) {
 
   columns.whole("pool.time", run.pool, [](const PoolPoint& p) { return p.time; });
   columns.whole("pool.reserved", run.pool, [](const PoolPoint& p) { return p.reserved; });
-  columns.whole("pool.pooled", run.pool, [](const PoolPoint& p) { return p.pooled; });
 }
 
 void add_work(Columns& columns, const Run& run) {

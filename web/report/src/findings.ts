@@ -17,21 +17,24 @@ export function source(run: Run, site: number): HTMLElement | null {
   if (!where) return null;
   return h(
     "span",
-    { class: "source", title: `${where.file}:${where.line}` },
+    { class: "source", title: `${where.file}:${where.line}\n${where.function}` },
     h("code", { class: "mono" }, `${where.base}:${where.line}`),
-    where.function ? h("span", { class: "dim" }, ` in ${where.function}`) : null,
+    where.function ? h("span", { class: "dim" }, ` in ${where.brief}`) : null,
   );
 }
 
 // What a finding is about: the storages of all tensors from its line, or of those it names.
 function storages_of(run: Run, finding: Finding, named: boolean): Set<number> {
-  const { storage, birth_site } = run.tensors;
+  const { storage, birth_site, died } = run.tensors;
   const out = new Set<number>();
   if (named) {
     for (const tensor of finding.tensors) if (storage[tensor] !== kNone) out.add(storage[tensor]!);
   } else {
+    // Where some never died, they are what the finding is about.
+    const stayed = died.some((time, i) => time === Infinity && birth_site[i] === finding.site);
     for (let i = 0; i < storage.length; ++i) {
-      if (birth_site[i] === finding.site && storage[i] !== kNone) out.add(storage[i]!);
+      if (birth_site[i] !== finding.site || storage[i] === kNone) continue;
+      if (!stayed || died[i] === Infinity) out.add(storage[i]!);
     }
   }
   return out;

@@ -43,7 +43,7 @@ export function tree_at(view: View, time: number): Node {
       way.push(child(root, "no source line", "made without a source line"));
     } else {
       const file = child(root, site.base, site.file);
-      const inside = child(file, site.function || "(no function)", site.function);
+      const inside = child(file, site.brief || "(no function)", site.function);
       way.push(file, inside, child(inside, `${site.base}:${site.line}`, `${site.file}:${site.line}`));
     }
     for (const node of way) {

@@ -49,7 +49,7 @@ export function plural(value: number, noun: string): string {
 }
 
 export function percent(part: number, whole: number): string {
-  if (whole <= 0) return "0 %";
+  if (part <= 0 || whole <= 0) return "0 %";
   const share = (100 * part) / whole;
   if (share > 0 && share < 0.1) return "< 0.1 %";
   return `${share.toFixed(share < 10 ? 1 : 0)} %`;

@@ -9,6 +9,9 @@ const kSlices = 600;
 
 type Columns = [number[], number[], number[], number[], number[]];
 
+// The recording tells what is reserved when that changes; what is pooled follows at every moment.
+const pooled = (reserved: number, live: number, slack: number) => Math.max(0, reserved - live - slack);
+
 // At most two points per slice of the window: its beginning, and where most was reserved.
 function sample(view: View): Columns {
   const { pool } = view.run;
@@ -16,11 +19,10 @@ function sample(view: View): Columns {
   const out: Columns = [[], [], [], [], []];
   const add = (time: number, at: number) => {
     const index = levels.at(time);
+    const parts = [pool.reserved[at] ?? 0, levels.total[index] ?? 0, levels.slack[index] ?? 0] as const;
     out[0].push(time);
-    out[1].push(pool.reserved[at] ?? 0);
-    out[2].push(levels.total[index] ?? 0);
-    out[3].push(levels.slack[index] ?? 0);
-    out[4].push(pool.pooled[at] ?? 0);
+    parts.forEach((bytes, i) => out[i + 1]!.push(bytes));
+    out[4].push(pooled(...parts));
   };
   const slices = levels.slices(t0, t1, kSlices);
   for (let i = 0; i < kSlices; ++i) {
@@ -73,7 +75,7 @@ export function pool_chart(view: View): HTMLElement {
       figure("most reserved", bytes(most), "from the system"),
       figure("live at the peak", percent(levels.peak_bytes, reserved), `of ${bytes(reserved)} reserved then`),
       figure("slack at the peak", bytes(slack), `${percent(slack, levels.peak_bytes + slack)} lost to rounding`),
-      figure("pooled at the peak", bytes(run.pool.pooled[at_peak] ?? 0), "free, kept for later"),
+      figure("pooled at the peak", bytes(pooled(reserved, levels.peak_bytes, slack)), "free, kept for later"),
     ),
     chart.element,
   );

@@ -31,7 +31,31 @@ export interface Site {
   file: string; // whole path
   base: string; // without its folders
   line: number;
-  function: string;
+  function: string; // as the compiler writes it
+  brief: string; // without its types
+}
+
+// void net::train(const Data&)::<lambda(int)> is net::train, lambda.
+export function brief_function(text: string): string {
+  let brief = text
+    .replace(/ \[with .*?\](?=::|$)/g, "")
+    .replace(/(\(anonymous namespace\)|\(anonymous\)|\{anonymous\})::/g, "")
+    .replace(/operator\(\)/g, "operator\u0001")
+    .replace(/<lambda\(.*?\)>/g, "<lambda>");
+  for (let before = ""; before !== brief; ) {
+    before = brief;
+    brief = brief.replace(/\([^()]*\)/g, "");
+  }
+  brief = brief.replace(/( const| noexcept| mutable)+(?=::|$)/g, "").trim();
+  // The return type ends at the last space outside of a template's arguments.
+  let depth = 0;
+  let begin = 0;
+  for (let i = 0; i < brief.length; ++i) {
+    if (brief[i] === "<") ++depth;
+    else if (brief[i] === ">") --depth;
+    else if (brief[i] === " " && depth === 0) begin = i + 1;
+  }
+  return brief.slice(begin).replace(/::<lambda>/g, ", lambda").replace("\u0001", "()") || text;
 }
 
 function read_tensors(columns: Columns) {
@@ -126,7 +150,7 @@ export class Run {
   readonly ops: ReturnType<typeof read_ops>;
   // What happened to memory, in order of time; `to` is a category, or `freed`.
   readonly changes: { time: Float64Array; storage: Uint32Array; to: Uint32Array; freed: number };
-  readonly pool: { time: Float64Array; reserved: Float64Array; pooled: Float64Array };
+  readonly pool: { time: Float64Array; reserved: Float64Array };
   readonly values: {
     name: Uint32Array;
     time: Float64Array;
@@ -169,7 +193,6 @@ export class Run {
     this.pool = {
       time: columns.numbers("pool.time"),
       reserved: columns.numbers("pool.reserved"),
-      pooled: columns.numbers("pool.pooled"),
     };
     this.values = {
       name: columns.indices("value.name"),
@@ -204,6 +227,7 @@ export class Run {
       base: this.text(file).split(/[/\\]/).pop() ?? "",
       line: lines[i]!,
       function: this.text(functions[i]!),
+      brief: brief_function(this.text(functions[i]!)),
     }));
   }
 
@@ -253,7 +277,9 @@ export class Run {
     const text = this.text(name[tensor]! || op[tensor]!) || `#${this.tensors.id[tensor]}`;
     if (!owner[tensor]) return text;
     const holder = this.text(owner[tensor]!);
-    return holder.includes(text) ? holder : `${holder}: ${text}`;
+    // One owner, one value: its name says it all. A tape saves many.
+    const alone = /^(variable|optimizer|layer|metric) /.test(holder) && !name[tensor];
+    return alone || holder.includes(text) ? holder : `${holder}: ${text}`;
   }
 
   span_label(span: number): string {
