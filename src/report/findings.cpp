@@ -63,7 +63,9 @@ std::vector<Finding> find_misuse(const Facts& facts) {
       in_order.push_back(&finding);
       finding.problem = Problem::misused;
       finding.site = raised.site;
-      finding.title = fmt::format("{}: {}", site_text(run, raised.site), first);
+      finding.title = raised.site == kNone
+                          ? std::string(first)
+                          : fmt::format("{}: {}", site_text(run, raised.site), first);
       // The error's own last paragraph says what to do.
       const std::size_t last = text.rfind("\n\n");
       finding.remedy = last == text.npos ? "see the error's text." : text.substr(last + 2);

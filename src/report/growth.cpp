@@ -243,7 +243,9 @@ std::uint32_t tape_site(const Run& run, std::string_view owner, std::int64_t bor
       site = run.spans[i].site;
     }
   }
-  return site;
+  // Made by make_unique or the like: the line is none of the user's.
+  const bool is_foreign = site != kNone && site_path(run, site).starts_with("/usr/");
+  return is_foreign ? kNone : site;
 }
 
 Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
@@ -382,12 +384,22 @@ std::vector<Finding> find_retracing(const Facts& facts) {
     std::size_t calls = 0;
     std::uint32_t last = kNone;
   };
+  // A trace made of one that serves other sizes too runs nothing, and so makes no symbol.
+  std::map<std::uint32_t, std::vector<std::int64_t>> symbols;
+  for (const TensorLife& life : run.tensors) {
+    if (life.storage == kNone) symbols[life.thread].push_back(life.born);
+  }
+  const auto makes_symbols = [&](const Span& span) {
+    const std::vector<std::int64_t>& born = symbols[span.thread];
+    const auto first = std::ranges::lower_bound(born, span.begin);
+    return first != born.end() && (span.end == kNever || *first <= span.end);
+  };
   std::map<std::uint32_t, Counts> functions;
   for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
     const std::string_view kind = text_of(run, run.spans[i].kind);
     Counts& counts = functions[run.spans[i].name];
     if (kind == "call") ++counts.calls;
-    if (kind == "trace") {
+    if (kind == "trace" && makes_symbols(run.spans[i])) {
       ++counts.traces;
       counts.last = i;
     }

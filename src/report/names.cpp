@@ -107,7 +107,8 @@ std::string story_text(const Run& run, std::uint32_t tensor, std::string_view in
       {"born", site_text(run, life.birth_site), std::string(text_of(run, life.op)),
        life.before ? "before the recording" : fmt::format("at {}{}", time_text(life.born), scope)}};
   if (life.died != kNever) {
-    rows.push_back({"died", site_text(run, life.death_site), std::string(text_of(run, life.cause)),
+    rows.push_back({"died", life.death_site == kNone ? "" : site_text(run, life.death_site),
+                    std::string(text_of(run, life.cause)),
                     fmt::format("at {}{}{}", time_text(life.died), life.death_by != 0 ? ": " : "",
                                 text_of(run, life.death_by))});
   }

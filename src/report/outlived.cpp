@@ -103,7 +103,9 @@ std::vector<Finding> find_outlived(const Facts& facts) {
         const bool is_it = text_of(run, run.spans[s].kind) == "tape" &&
                            run.spans[s].end == kNever &&
                            span_text(run, s) == text_of(run, life.owner);
-        if (is_it) site = run.spans[s].site;
+        if (is_it && !site_path(run, run.spans[s].site).starts_with("/usr/")) {
+          site = run.spans[s].site;
+        }
       }
       tapes[{life.owner, site}].tensors.push_back(i);
       continue;

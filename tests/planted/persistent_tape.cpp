@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
       tn::Tensor x = tn::random::normal({4, 8});
       if (!planted || i == 0) {
         tape.reset();
-        tape = std::make_unique<tn::GradientTape>(
-            tn::TapeOptions{.persistent = true, .name = "training"});  // PLANTED
+        tn::TapeOptions options{.persistent = true, .name = "training"};
+        tape.reset(new tn::GradientTape(options));  // PLANTED
       }
       tn::Tensor hidden = tn::tanh(tn::matmul(x, w));
       tn::Tensor loss = tn::mean(tn::square(hidden));

@@ -10,9 +10,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-TENURE = sys.argv.pop(1)
-PROGRAMS = pathlib.Path(sys.argv.pop(1))
-EXAMPLES = pathlib.Path(sys.argv.pop(1))
+TENURE = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+EXAMPLES = pathlib.Path(sys.argv.pop(1)).resolve()
 
 # Those that raise no error on purpose.
 HEALTHY_EXAMPLES = ["activations", "async_training", "demo", "files", "model_cache",

@@ -324,6 +324,7 @@ TEST(Growth, a_function_traced_for_nearly_every_call_is_found) {
   for (int i = 0; i < 40; ++i) {
     const std::uint32_t call = b.begin("call", "step", 9);
     const std::uint32_t trace = b.begin("trace", "step", 9);
+    b.die(b.make(4, {.op = "mul", .is_symbolic = true}));
     b.make(3, {.op = "tensor", .bytes = 100, .owner = "function \"step\""});
     b.end(trace);
     b.end(call);
@@ -336,11 +337,27 @@ TEST(Growth, a_function_traced_for_nearly_every_call_is_found) {
             "function \"step\" was traced 40 times in 40 calls; its traces hold 3.9 KiB");
 }
 
+TEST(Growth, is_not_a_function_whose_one_trace_serves_every_size) {
+  MadeRun b;
+  for (int i = 0; i < 40; ++i) {
+    const std::uint32_t call = b.begin("call", "step", 9);
+    const std::uint32_t trace = b.begin("trace", "step", 9);
+    if (i == 0) b.die(b.make(4, {.op = "mul", .is_symbolic = true}));
+    b.end(trace);
+    b.end(call);
+  }
+  EXPECT_HEALTHY(b);
+}
+
 TEST(Growth, is_not_a_function_with_thirty_traces_in_a_thousand_calls) {
   MadeRun b;
   for (int i = 0; i < 1000; ++i) {
     const std::uint32_t call = b.begin("call", "step", 9);
-    if (i % 30 == 0) b.end(b.begin("trace", "step", 9));
+    if (i % 30 == 0) {
+      const std::uint32_t trace = b.begin("trace", "step", 9);
+      b.die(b.make(4, {.op = "mul", .is_symbolic = true}));
+      b.end(trace);
+    }
     b.work(10, 1);
     b.end(call);
   }

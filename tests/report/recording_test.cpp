@@ -19,7 +19,7 @@ class RecordingTest : public testing::Recorded {};
 
 TEST_F(RecordingTest, a_birth_has_its_op_line_shape_and_scope) {
   int born = 0, opened = 0;
-  const Run run = record([&] {
+  const report::Run run = record([&] {
     opened = __LINE__ + 1;
     tidy("step", [&] {
       const Tensor x = ones({2, 3});
@@ -59,7 +59,7 @@ TEST_F(RecordingTest, a_birth_has_its_op_line_shape_and_scope) {
 
 TEST_F(RecordingTest, a_death_has_its_cause_line_and_who) {
   int opened = 0, disposed = 0;
-  const Run run = record([&] {
+  const report::Run run = record([&] {
     Tensor escaped;
     opened = __LINE__ + 1;
     tidy("step", [&] {
@@ -92,7 +92,7 @@ TEST_F(RecordingTest, a_death_has_its_cause_line_and_who) {
 
 TEST_F(RecordingTest, what_outlives_the_recording_has_no_death) {
   Tensor x;
-  const Run run = record([&] {
+  const report::Run run = record([&] {
     x = ones({4});
     x.set_name("x");
   });
@@ -108,7 +108,7 @@ TEST_F(RecordingTest, what_lived_before_is_told_with_its_birth) {
   const int born = __LINE__ - 1;
   x.set_name("x");
   const Variable w(ones({10}), {.name = "w"});
-  const Run run = record([&] { x.dispose(); });
+  const report::Run run = record([&] { x.dispose(); });
   const auto lives = named(run, "x");
   ASSERT_EQ(lives.size(), 1u);
   EXPECT_TRUE(lives[0].before);
@@ -130,7 +130,7 @@ TEST_F(RecordingTest, what_lived_before_is_told_with_its_birth) {
 
 TEST_F(RecordingTest, views_and_reused_memory_are_told_apart) {
   int used = 0;
-  const Run run = record([&] {
+  const report::Run run = record([&] {
     Tensor x = ones({8});
     x.set_name("x");
     Tensor view = reshape(x, {2, 4});
@@ -156,7 +156,7 @@ TEST_F(RecordingTest, views_and_reused_memory_are_told_apart) {
 
 TEST_F(RecordingTest, every_op_that_ran_has_its_line_time_and_bytes) {
   int ran = 0;
-  const Run run = record([&] {
+  const report::Run run = record([&] {
     const Tensor x = ones({16, 16});
     ran = __LINE__ + 1;
     const Tensor y = tidy("inner", [&] { return matmul(x, x); });
@@ -192,7 +192,7 @@ TEST_F(RecordingTest, a_file_that_cannot_be_made_is_an_error_and_nothing_is_reco
 
 TEST_F(RecordingTest, recordings_follow_each_other) {
   for (int i = 0; i < 3; ++i) {
-    const Run run = record([&] { ones({4}).set_name("x"); });
+    const report::Run run = record([&] { ones({4}).set_name("x"); });
     EXPECT_EQ(named(run, "x").size(), 1u);
     EXPECT_FALSE(run.cut_short);
   }
@@ -203,7 +203,7 @@ TEST_F(RecordingTest, events_counts_what_the_file_has) {
   for (int i = 0; i < 100; ++i) ones({4});
   recording.stop();
   recording.stop();
-  const Run run = read_run(at("run"));
+  const report::Run run = read_run(at("run"));
   EXPECT_EQ(recording.events(), run.events);
   EXPECT_GE(run.events, 400u);
   EXPECT_EQ(recording.path(), at("run"));
