@@ -37,7 +37,7 @@ export function time(ns: number): string {
 
 // A moment, as exactly as a window of that length can tell it.
 export function moment(ns: number, window: number): string {
-  const [unit, scale] = unit_of(Math.max(window, 1) * 2);
+  const [unit, scale] = unit_of(Math.max(Math.abs(ns), window, 1));
   const decimals = Math.max(0, Math.min(6, Math.ceil(-Math.log10(window / scale / 1000))));
   return `${(ns / scale).toFixed(decimals)} ${unit}`;
 }

@@ -88,7 +88,11 @@ export class LineChart {
             values: (_u, splits) => splits.map(options.x_text),
             ...(options.x_ticks && {
               splits: (u: uPlot, _i: number, min: number, max: number) => options.x_ticks!(min, max, u.width).map((tick) => tick.at),
-              values: (u: uPlot) => options.x_ticks!(u.scales.x!.min!, u.scales.x!.max!, u.width).map((tick) => tick.text),
+              // A label that would be cut off at the edge is left out.
+              values: (u: uPlot) =>
+                options.x_ticks!(u.scales.x!.min!, u.scales.x!.max!, u.width).map((tick) =>
+                  u.valToPos(tick.at, "x") < u.bbox.width / devicePixelRatio - 12 ? tick.text : "",
+                ),
             }),
           }),
           axis({
