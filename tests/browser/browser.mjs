@@ -11,12 +11,20 @@ const { chromium } = createRequire(join(packages, "package.json"))("playwright-c
 export function launch() {
   const candidates = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
   const executablePath = candidates.find((path) => path && existsSync(path));
-  if (!executablePath) throw new Error("no chromium: install Debian's, or set CHROMIUM to its path");
+  if (!executablePath)
+    throw new Error("no chromium: install Debian's, or set CHROMIUM to its path");
   // Chromium refuses its sandbox to root.
-  return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
+  return chromium.launch({
+    executablePath,
+    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+  });
 }
 
-export async function open(browser, file, { width = 1360, height = 1000, theme = "light", scale = 1 } = {}) {
+export async function open(
+  browser,
+  file,
+  { width = 1360, height = 1000, theme = "light", scale = 1 } = {},
+) {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,

@@ -20,9 +20,11 @@ const program = ts.createProgram(config.fileNames, {
   },
 });
 const found = [...config.errors, ...ts.getPreEmitDiagnostics(program)];
-process.stdout.write(ts.formatDiagnostics(found, {
-  getCanonicalFileName: (name) => name,
-  getCurrentDirectory: () => source,
-  getNewLine: () => "\n",
-}));
+process.stdout.write(
+  ts.formatDiagnostics(found, {
+    getCanonicalFileName: (name) => name,
+    getCurrentDirectory: () => source,
+    getNewLine: () => "\n",
+  }),
+);
 process.exit(found.length ? 1 : 0);

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     write("small", training_run(9'000));
     write("hundred_thousand", training_run(100'000));
     write("million", training_run(1'000'000));
+    write("known", known_run());
     write("hostile", hostile_run());
     write("empty", empty_run());
   } catch (const std::exception& error) {

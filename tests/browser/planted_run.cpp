@@ -429,6 +429,42 @@ class Training {
 
 Planted training_run(std::uint64_t events) { return Training(events).make(); }
 
+Planted known_run() {
+  constexpr std::int64_t kMs = 1'000'000;
+  constexpr std::uint64_t kMiB = 1024 * kKiB;
+  Builder b;
+  Run& run = b.run;
+  const std::uint32_t build = b.site("src/a.cpp", 10, "void net::build(int)");
+  const std::uint32_t step = b.site("src/a.cpp", 20, "net::step(const Data&)::<lambda(int)>");
+  const std::uint32_t other = b.site("src/b.cpp", 5, "int main()");
+  run.program = "known";
+  run.events = 12;
+  run.storages = {{3 * kMiB, 3 * kMiB, 1 * kMs, kNever, {{1 * kMs, Category::parameter}}, build, 0},
+                  {2 * kMiB,
+                   2 * kMiB + 512 * kKiB,
+                   2 * kMs,
+                   4 * kMs,
+                   {{2 * kMs, Category::other}, {3 * kMs, Category::saved_for_backward}},
+                   step,
+                   0},
+                  {1 * kMiB, 1 * kMiB, 5 * kMs, kNever, {{5 * kMs, Category::gradient}}, other, 0}};
+  const auto tensor = [&](const std::string& name, std::uint32_t storage, std::uint32_t site) {
+    run.length = run.storages[storage].born;
+    return b.tensor(name, "zeros", "[4]", storage, site, kNone);
+  };
+  tensor("w", 0, build);
+  const std::uint32_t x = tensor("x", 1, step);
+  tensor("g", 2, other);
+  run.tensors[x].died = 4 * kMs;
+  run.tensors[x].cause = b.text("disposed");
+  run.ops = {{b.text("zeros"), build, kNone, 0, 1 * kMs, kMs / 2, 3 * kMiB},
+             {b.text("mul"), step, kNone, 0, 2 * kMs, kMs / 4, 2 * kMiB},
+             {b.text("mul"), step, kNone, 0, 5 * kMs, kMs / 4, 1 * kMiB}};
+  run.pool = {{1 * kMs, 8 * kMiB, 8 * kMiB}};
+  run.length = 10 * kMs;
+  return {run, {}};
+}
+
 Planted hostile_run() {
   const std::string evil = "</script><img src=x onerror=\"document.title='owned'\"><!--";
   Builder b;

@@ -37,7 +37,9 @@ const whole_run = (page) => page.getByRole("button", { name: "Whole run" });
 
 // What was asked for is on the screen when two frames have passed.
 const drawn = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 
 // The window of time, as the table of operations names it once it has settled.
 async function shown_window(page) {
@@ -52,26 +54,86 @@ async function hover(page, target, x, y) {
   await tip(page).waitFor({ state: "visible" });
 }
 
-on_page("a hundred thousand events are on the screen within a second", "hundred_thousand", async (page, t) => {
-  const times = [];
-  for (let i = 0; i < 5; ++i) times.push(await load(page, file("hundred_thousand")));
-  t.diagnostic(`ready after ${times.join(", ")} ms`);
-  assert.ok(Math.min(...times) < 1000, `ready after ${times.join(", ")} ms`);
-});
+on_page(
+  "a hundred thousand events are on the screen within a second",
+  "hundred_thousand",
+  async (page, t) => {
+    const times = [];
+    for (let i = 0; i < 5; ++i) times.push(await load(page, file("hundred_thousand")));
+    t.diagnostic(`ready after ${times.join(", ")} ms`);
+    assert.ok(Math.min(...times) < 1000, `ready after ${times.join(", ")} ms`);
+  },
+);
 
 on_page("nothing is fetched but the file itself", "small", async (_page, _t, { requests }) => {
   assert.equal(requests.length, 1, requests.join("\n"));
   assert.match(requests[0], /^file:/);
 });
 
-on_page("the planted leak comes first, with its line and its remedy", "hundred_thousand", async (page) => {
-  const first = page.locator(".finding").first();
-  assert.match(await first.innerText(), /Growth/);
-  assert.match(await first.locator("h3").innerText(), /tensors from train\.cpp:52 still alive/);
-  assert.equal(await first.locator("code").innerText(), "train.cpp:52");
-  assert.match(await first.locator(".remedy").innerText(), /dispose each/);
-  assert.equal(await page.locator("h2").first().innerText(), "Findings");
+on_page("every figure is what the run says by hand", "known", async (page) => {
+  const figures = async (box) => {
+    const names = await page.locator(`${box} dt`).allInnerTexts();
+    const values = await page.locator(`${box} dt + dd`).allInnerTexts();
+    return Object.fromEntries(names.map((name, i) => [name, values[i]]));
+  };
+  assert.deepEqual(await figures("header .figures"), {
+    peak: "5 MiB",
+    "live at the end": "4 MiB",
+    tensors: "3",
+    storages: "3",
+    operations: "3",
+  });
+  assert.deepEqual(await figures(".figures.small"), {
+    "most reserved": "8 MiB",
+    "live at the peak": "63 %",
+    "slack at the peak": "512 KiB",
+    "pooled at the peak": "2.50 MiB",
+  });
+  const rows = await page.locator("table.ops tbody tr").allInnerTexts();
+  assert.deepEqual(
+    rows.map((row) => row.split("\t").map((cell) => cell.trim())),
+    [
+      ["mul", "2", "500 µs", "50 %", "250 µs", "250 µs", "3 MiB"],
+      ["zeros", "1", "500 µs", "50 %", "500 µs", "500 µs", "3 MiB"],
+    ],
+  );
+  // The chart is ten milliseconds wide.
+  const box = await memory(page).boundingBox();
+  const at = (ms) => 76 + ((box.width - 86) * ms) / 10;
+  await hover(page, memory(page), at(3.5), 150);
+  assert.match(
+    await tip(page).innerText(),
+    /5 MiB live\s+parameter\s+3 MiB\s+saved for backward\s+2 MiB\s+3 MiB/,
+  );
+  await hover(page, memory(page), at(2.5), 150);
+  await drawn(page);
+  assert.match(await tip(page).innerText(), /5 MiB live\s+parameter\s+3 MiB\s+other\s+2 MiB/);
+  await hover(page, memory(page), at(7), 150);
+  await drawn(page);
+  assert.match(await tip(page).innerText(), /4 MiB live\s+parameter\s+3 MiB\s+gradient\s+1 MiB/);
+  const boxes = await page
+    .getByRole("treeitem")
+    .evaluateAll((items) => items.map((item) => item.ariaLabel));
+  assert.deepEqual(boxes.slice(0, 2), [
+    "all live memory: 5 MiB in 2 storages, 100 %",
+    "src/a.cpp: 5 MiB in 2 storages, 100 %",
+  ]);
+  const functions = await page.locator(".flame-box.depth-2 > span:first-child").allInnerTexts();
+  assert.deepEqual(functions, ["net::build", "net::step, lambda"]);
 });
+
+on_page(
+  "the planted leak comes first, with its line and its remedy",
+  "hundred_thousand",
+  async (page) => {
+    const first = page.locator(".finding").first();
+    assert.match(await first.innerText(), /Growth/);
+    assert.match(await first.locator("h3").innerText(), /tensors from train\.cpp:52 still alive/);
+    assert.equal(await first.locator("code").innerText(), "train.cpp:52");
+    assert.match(await first.locator(".remedy").innerText(), /dispose each/);
+    assert.equal(await page.locator("h2").first().innerText(), "Findings");
+  },
+);
 
 on_page("hovering names who lives, largest first, with bytes and line", "small", async (page) => {
   await hover(page, memory(page), 600, 150);
@@ -80,7 +142,10 @@ on_page("hovering names who lives, largest first, with bytes and line", "small",
   assert.equal(sizes.length, 8);
   const scale = { B: 1, KiB: 1024, MiB: 1024 ** 2 };
   const bytes = sizes.map((text) => parseFloat(text) * scale[text.split(" ")[1]]);
-  assert.deepEqual(bytes, [...bytes].sort((a, b) => b - a));
+  assert.deepEqual(
+    bytes,
+    [...bytes].sort((a, b) => b - a),
+  );
   assert.match(await tip(page).locator(".tensors .mono").first().innerText(), /^\w+\.cpp:\d+$/);
 });
 
@@ -123,28 +188,47 @@ on_page("a click on a bar tells the tensor's story", "small", async (page) => {
   await lives(page).click({ position: { x: box.width - 40, y: 8 } });
   await story(page).waitFor();
   const text = await story(page).innerText();
-  for (const part of ["h #", "[32, 8, 192]", "float32", "192 KiB", "born", "clone on thread 1", "train.cpp:52",
-    'fit "sequence" › epoch', 'tidy "step"', "alive", "when the recording ended", "Who held the storage"]) {
+  for (const part of [
+    "h #",
+    "[32, 8, 192]",
+    "float32",
+    "192 KiB",
+    "born",
+    "clone on thread 1",
+    "train.cpp:52",
+    'fit "sequence" › epoch',
+    'tidy "step"',
+    "alive",
+    "when the recording ended",
+    "Who held the storage",
+  ]) {
     assert.ok(text.includes(part), `${part} is not in:\n${text}`);
   }
   await page.keyboard.press("Escape");
   await story(page).waitFor({ state: "hidden" });
-  assert.match(await page.evaluate(() => document.activeElement.ariaLabel), /^The life of each tensor/);
+  assert.match(
+    await page.evaluate(() => document.activeElement.ariaLabel),
+    /^The life of each tensor/,
+  );
 });
 
-on_page("a saved value's story says who saved it and who shared the storage", "small", async (page) => {
-  await page.getByRole("searchbox").fill("model.cpp:37");
-  await page.getByText(/^\d+ of [\d,]+$/).waitFor();
-  await lives(page).focus();
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("Enter");
-  await story(page).waitFor();
-  const text = await story(page).innerText();
-  assert.match(text, /lstm tensor #/);
-  assert.match(text, /tape "step": lstm saved value #/);
-  assert.match(text, /saved for backward/);
-  assert.match(text, /scope_exit: tidy "step" ended/);
-});
+on_page(
+  "a saved value's story says who saved it and who shared the storage",
+  "small",
+  async (page) => {
+    await page.getByRole("searchbox").fill("model.cpp:37");
+    await page.getByText(/^\d+ of [\d,]+$/).waitFor();
+    await lives(page).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await story(page).waitFor();
+    const text = await story(page).innerText();
+    assert.match(text, /lstm tensor #/);
+    assert.match(text, /tape "step": lstm saved value #/);
+    assert.match(text, /saved for backward/);
+    assert.match(text, /scope_exit: tidy "step" ended/);
+  },
+);
 
 on_page("everything works from the keyboard", "small", async (page) => {
   await memory(page).focus();
@@ -191,28 +275,36 @@ on_page("everything works from the keyboard", "small", async (page) => {
   assert.equal(await page.evaluate(() => document.activeElement.id), "search");
 });
 
-on_page("every control is reached by Tab, shows its focus and has a name", "small", async (page) => {
-  const seen = new Set();
-  for (let i = 0; i < 90; ++i) {
-    await page.keyboard.press("Tab");
-    const focused = await page.evaluate(() => {
-      const element = document.activeElement;
-      if (!element || element === document.body) return null;
-      return {
-        name: (element.ariaLabel || element.innerText || element.placeholder || "").trim(),
-        tag: element.tagName,
-        outline: getComputedStyle(element).outlineStyle,
-      };
-    });
-    if (!focused) break;
-    assert.ok(focused.name, `a ${focused.tag} without a name`);
-    assert.notEqual(focused.outline, "none", `${focused.name} does not show its focus`);
-    seen.add(focused.name.split(".")[0]);
-  }
-  for (const part of ["Memory over time, by category", "Overview of the whole run", "The life of each tensor"]) {
-    assert.ok(seen.has(part), `${part} was not reached`);
-  }
-});
+on_page(
+  "every control is reached by Tab, shows its focus and has a name",
+  "small",
+  async (page) => {
+    const seen = new Set();
+    for (let i = 0; i < 90; ++i) {
+      await page.keyboard.press("Tab");
+      const focused = await page.evaluate(() => {
+        const element = document.activeElement;
+        if (!element || element === document.body) return null;
+        return {
+          name: (element.ariaLabel || element.innerText || element.placeholder || "").trim(),
+          tag: element.tagName,
+          outline: getComputedStyle(element).outlineStyle,
+        };
+      });
+      if (!focused) break;
+      assert.ok(focused.name, `a ${focused.tag} without a name`);
+      assert.notEqual(focused.outline, "none", `${focused.name} does not show its focus`);
+      seen.add(focused.name.split(".")[0]);
+    }
+    for (const part of [
+      "Memory over time, by category",
+      "Overview of the whole run",
+      "The life of each tensor",
+    ]) {
+      assert.ok(seen.has(part), `${part} was not reached`);
+    }
+  },
+);
 
 on_page("the source view opens boxes and follows the chosen moment", "small", async (page) => {
   const tree = page.getByRole("tree");
@@ -239,9 +331,15 @@ on_page("the table of operations sorts by any column", "small", async (page) => 
   const cells = (column) => table.locator(`tbody td:nth-child(${column})`).allInnerTexts();
   const calls = async () => (await cells(2)).map((text) => Number(text.replaceAll(",", "")));
   await table.getByRole("button", { name: "calls" }).click();
-  assert.deepEqual(await calls(), (await calls()).sort((a, b) => b - a));
+  assert.deepEqual(
+    await calls(),
+    (await calls()).sort((a, b) => b - a),
+  );
   await table.getByRole("button", { name: "calls" }).click();
-  assert.deepEqual(await calls(), (await calls()).sort((a, b) => a - b));
+  assert.deepEqual(
+    await calls(),
+    (await calls()).sort((a, b) => a - b),
+  );
   await table.getByRole("button", { name: "operation" }).click();
   assert.deepEqual(await cells(1), (await cells(1)).sort());
 });
@@ -254,7 +352,10 @@ on_page("the search shows what matches by name, operation and file", "small", as
     await drawn(page);
     counts[text] = Number((await page.locator(".search span").innerText()).split(" ")[0]);
   }
-  assert.ok(counts.softmax > 0 && counts["data.cpp"] > 0 && counts["grad/embedding"] > 0, JSON.stringify(counts));
+  assert.ok(
+    counts.softmax > 0 && counts["data.cpp"] > 0 && counts["grad/embedding"] > 0,
+    JSON.stringify(counts),
+  );
   assert.equal(counts["no such thing"], 0);
   await page.getByRole("searchbox").press("Escape");
   await drawn(page);
@@ -268,51 +369,88 @@ on_page("an error is marked where it was raised and told in full", "small", asyn
   assert.match(await raised.locator("pre").innerText(), /died {6}train\.cpp:46/);
   await raised.getByRole("button", { name: "Choose this moment" }).click();
   await drawn(page);
-  assert.match(await page.getByRole("heading", { name: /^At the / }).innerText(), /^At the chosen moment/);
+  assert.match(
+    await page.getByRole("heading", { name: /^At the / }).innerText(),
+    /^At the chosen moment/,
+  );
 });
 
 for (const theme of ["light", "dark"]) {
-  on_page(`${theme}: the system's theme is taken, the switch is kept`, "small", async (page) => {
-    const other = theme === "light" ? "dark" : "light";
-    const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
-    assert.equal(await shown(), theme);
-    await page.getByRole("button", { name: `Switch to the ${other} theme` }).click();
-    assert.equal(await shown(), other);
-    await load(page, file("small"));
-    assert.equal(await shown(), other);
-  }, { theme });
+  on_page(
+    `${theme}: the system's theme is taken, the switch is kept`,
+    "small",
+    async (page) => {
+      const other = theme === "light" ? "dark" : "light";
+      const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
+      assert.equal(await shown(), theme);
+      await page.getByRole("button", { name: `Switch to the ${other} theme` }).click();
+      assert.equal(await shown(), other);
+      await load(page, file("small"));
+      assert.equal(await shown(), other);
+    },
+    { theme },
+  );
 
-  on_page(`${theme}: text stands out from what is behind it`, "small", async (page) => {
-    const ratios = await page.evaluate(() => {
-      const style = getComputedStyle(document.documentElement);
-      const light = (name) => {
-        const hex = style.getPropertyValue(`--${name}`).trim();
-        const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
-          .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-      };
-      const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-      const pairs = [["ink", "bg"], ["ink", "surface"], ["muted", "surface"], ["muted", "bg"], ["accent", "surface"],
-        ["bad", "bad-soft"], ["warn", "warn-soft"], ["good", "good-soft"], ["band-ink", "span-step"], ["band-ink", "flame-1"],
-        ["band-ink", "flame-2"], ["band-ink", "flame-3"]];
-      return Object.fromEntries(pairs.map(([a, b]) => [`${a} on ${b}`, ratio(a, b)]));
-    });
-    for (const [pair, ratio] of Object.entries(ratios)) assert.ok(ratio >= 4.5, `${pair}: ${ratio.toFixed(2)}`);
-  }, { theme });
+  on_page(
+    `${theme}: text stands out from what is behind it`,
+    "small",
+    async (page) => {
+      const ratios = await page.evaluate(() => {
+        const style = getComputedStyle(document.documentElement);
+        const light = (name) => {
+          const hex = style.getPropertyValue(`--${name}`).trim();
+          const [r, g, b] = [1, 3, 5]
+            .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+            .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const ratio = (a, b) =>
+          (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+        const pairs = [
+          ["ink", "bg"],
+          ["ink", "surface"],
+          ["muted", "surface"],
+          ["muted", "bg"],
+          ["accent", "surface"],
+          ["bad", "bad-soft"],
+          ["warn", "warn-soft"],
+          ["good", "good-soft"],
+          ["band-ink", "span-step"],
+          ["band-ink", "flame-1"],
+          ["band-ink", "flame-2"],
+          ["band-ink", "flame-3"],
+        ];
+        return Object.fromEntries(pairs.map(([a, b]) => [`${a} on ${b}`, ratio(a, b)]));
+      });
+      for (const [pair, ratio] of Object.entries(ratios))
+        assert.ok(ratio >= 4.5, `${pair}: ${ratio.toFixed(2)}`);
+    },
+    { theme },
+  );
 }
 
-on_page("a narrow window scrolls only down", "small", async (page) => {
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(overflow <= 0, `${overflow} pixels too wide`);
-  await page.locator(".finding button.link").first().click();
-  await story(page).waitFor();
-  assert.ok((await story(page).boundingBox()).width <= 390);
-}, { width: 390, height: 800 });
+on_page(
+  "a narrow window scrolls only down",
+  "small",
+  async (page) => {
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${overflow} pixels too wide`);
+    await page.locator(".finding button.link").first().click();
+    await story(page).waitFor();
+    assert.ok((await story(page).boundingBox()).width <= 390);
+  },
+  { width: 390, height: 800 },
+);
 
-on_page("it prints", "small", async (page) => {
-  const pdf = await page.pdf({ format: "A4" });
-  assert.ok(pdf.length > 20_000, `${pdf.length} bytes`);
-}, { theme: "dark" });
+on_page(
+  "it prints",
+  "small",
+  async (page) => {
+    const pdf = await page.pdf({ format: "A4" });
+    assert.ok(pdf.length > 20_000, `${pdf.length} bytes`);
+  },
+  { theme: "dark" },
+);
 
 on_page("nothing in a recording becomes part of the page", "hostile", async (page) => {
   const evil = "</script><img src=x onerror=\"document.title='owned'\"><!--";
@@ -340,7 +478,9 @@ on_page("an empty recording makes an empty report", "empty", async (page) => {
 });
 
 on_page("a million events can be looked through", "million", async (page, t) => {
-  t.diagnostic(`ready after ${await page.evaluate(() => document.documentElement.dataset.ready)} ms`);
+  t.diagnostic(
+    `ready after ${await page.evaluate(() => document.documentElement.dataset.ready)} ms`,
+  );
   await hover(page, memory(page), 600, 150);
   assert.match(await tip(page).innerText(), /MiB live/);
   const frames = await page.evaluate(async () => {
@@ -349,14 +489,22 @@ on_page("a million events can be looked through", "million", async (page, t) => 
     const times = [];
     for (let i = 0; i < 30; ++i) {
       const begin = performance.now();
-      const event = { deltaY: i < 15 ? -80 : 80, clientX: box.left + 600, clientY: box.top + 100, bubbles: true, cancelable: true };
+      const event = {
+        deltaY: i < 15 ? -80 : 80,
+        clientX: box.left + 600,
+        clientY: box.top + 100,
+        bubbles: true,
+        cancelable: true,
+      };
       target.dispatchEvent(new WheelEvent("wheel", event));
       await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
       times.push(performance.now() - begin);
     }
     return times.sort((a, b) => a - b);
   });
-  t.diagnostic(`a step of the zoom takes ${frames[15].toFixed(0)} ms, at most ${frames[29].toFixed(0)} ms`);
+  t.diagnostic(
+    `a step of the zoom takes ${frames[15].toFixed(0)} ms, at most ${frames[29].toFixed(0)} ms`,
+  );
   await page.getByRole("searchbox").fill("train.cpp:52");
   await page.getByText(/^[\d,]+ of [\d,]+$/).waitFor();
 });

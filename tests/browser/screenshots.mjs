@@ -3,7 +3,7 @@
 //   cmake --build build/release --target report_screenshots
 //
 //   node screenshots.mjs <page> <folder>
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { canvas, launch, open } from "./browser.mjs";
 
@@ -11,7 +11,12 @@ const [file, folder] = process.argv.slice(2);
 const browser = await launch();
 const shoot = (page, name) => page.screenshot({ path: join(folder, `${name}.png`) });
 for (const theme of ["light", "dark"]) {
-  const { page, problems } = await open(browser, file, { width: 1280, height: 1420, theme, scale: 1.5 });
+  const { page, problems } = await open(browser, resolve(file), {
+    width: 1280,
+    height: 1420,
+    theme,
+    scale: 1.5,
+  });
   const memory = canvas(page, /^Memory over time/);
   const box = await memory.boundingBox();
   await page.mouse.move(box.x + box.width * 0.42, box.y + 130);

@@ -13,7 +13,14 @@ const kRow = 18;
 const kGap = 8; // between threads
 const kMaxDepth = 16;
 
+const kMaxThreads = 12;
+
 const known_kinds = new Set(["tidy", "tape", "trace", "call", "fit", "epoch", "step", "predict"]);
+
+interface Thread {
+  depths: number[][];
+  ops: number[];
+}
 
 interface Row {
   label: string;
@@ -24,7 +31,14 @@ interface Row {
   end: Float64Array;
 }
 
-function row_of(label: string, top: number, ops: boolean, items: number[], begin: Float64Array, end: (i: number) => number): Row {
+function row_of(
+  label: string,
+  top: number,
+  ops: boolean,
+  items: number[],
+  begin: Float64Array,
+  end: (i: number) => number,
+): Row {
   const list = Uint32Array.from(items);
   return {
     label,
@@ -36,8 +50,8 @@ function row_of(label: string, top: number, ops: boolean, items: number[], begin
   };
 }
 
-export function make_rows(run: Run): { rows: Row[]; height: number } {
-  const threads = new Map<number, { depths: number[][]; ops: number[] }>();
+export function make_rows(run: Run): { rows: Row[]; height: number; left_out: number } {
+  const threads = new Map<number, Thread>();
   const at = (thread: number) => {
     let entry = threads.get(thread);
     if (!entry) threads.set(thread, (entry = { depths: [], ops: [] }));
@@ -49,9 +63,12 @@ export function make_rows(run: Run): { rows: Row[]; height: number } {
   }
   for (let i = 0; i < run.ops.count; ++i) at(run.ops.thread[i]!).ops.push(i);
 
+  const work = ([, { depths, ops }]: [number, Thread]) =>
+    depths.reduce((sum, items) => sum + (items?.length ?? 0), ops.length);
+  const busiest = [...threads].sort((a, b) => work(b) - work(a)).slice(0, kMaxThreads);
   const rows: Row[] = [];
   let top = 2;
-  for (const [thread, { depths, ops }] of [...threads].sort((a, b) => a[0] - b[0])) {
+  for (const [thread, { depths, ops }] of busiest.sort((a, b) => a[0] - b[0])) {
     let label = threads.size > 1 ? `thread ${thread}` : "scopes";
     for (const items of depths) {
       if (!items) continue;
@@ -60,20 +77,34 @@ export function make_rows(run: Run): { rows: Row[]; height: number } {
       top += kRow;
     }
     if (ops.length) {
-      rows.push(row_of(label && threads.size > 1 ? label : "ops", top, true, ops, run.ops.begin, (i) => run.ops.begin[i]! + run.ops.took[i]!));
+      rows.push(
+        row_of(
+          label && threads.size > 1 ? label : "ops",
+          top,
+          true,
+          ops,
+          run.ops.begin,
+          (i) => run.ops.begin[i]! + run.ops.took[i]!,
+        ),
+      );
       top += kRow;
     }
     top += kGap;
   }
-  return { rows, height: Math.max(top - kGap + 2, kRow) };
+  return {
+    rows,
+    height: Math.max(top - kGap + 2, kRow),
+    left_out: threads.size - busiest.length,
+  };
 }
 
 export class Bands extends Panel {
+  readonly left_out: number; // threads that did less than those shown
   private readonly rows: Row[];
   private chosen: { row: number; index: number } | null = null;
 
   constructor(view: View) {
-    const { rows, height } = make_rows(view.run);
+    const { rows, height, left_out } = make_rows(view.run);
     super(view, {
       label: "Scopes, steps, traces and operations over time",
       keys: "Up and Down choose a row, Left and Right a band, Enter zooms to it.",
@@ -81,6 +112,7 @@ export class Bands extends Panel {
       height,
     });
     this.rows = rows;
+    this.left_out = left_out;
   }
 
   get empty(): boolean {
@@ -111,7 +143,7 @@ export class Bands extends Panel {
     g.textAlign = "left";
     this.font(11, 500);
     // One that began before the window may reach into it.
-    for (let i = Math.max(0, upper_bound(row.begin, view.t0) - 1); i < row.items.length; ) {
+    for (let i = Math.max(0, upper_bound(row.begin, view.t0) - 1); i < row.items.length;) {
       const begin = row.begin[i]!;
       if (begin > view.t1) break;
       const x0 = Math.max(this.left - 2, this.left + (begin - view.t0) * scale);
@@ -135,7 +167,11 @@ export class Bands extends Panel {
       if (width > 26) {
         const from = Math.max(x0, this.left) + 5;
         g.fillStyle = colour("band-ink");
-        g.fillText(this.fit_text(this.text_of(row, item), x1 - from - 5), from, row.top + kRow / 2 + 0.5);
+        g.fillText(
+          this.fit_text(this.text_of(row, item), x1 - from - 5),
+          from,
+          row.top + kRow / 2 + 0.5,
+        );
       }
       if (this.chosen?.row === r && this.chosen.index === i) {
         g.strokeStyle = colour("ink");
@@ -181,13 +217,26 @@ export class Bands extends Panel {
     show_tip(
       client,
       h("div", { class: "tip-title" }, h("span", {}, text), h("b", {}, duration(took))),
-      h("div", {}, `from ${moment(begin, span)}${open ? ", still open when the recording ended" : ""}`),
+      h(
+        "div",
+        {},
+        `from ${moment(begin, span)}${open ? ", still open when the recording ended" : ""}`,
+      ),
       row.ops ? h("div", {}, `${bytes(run.ops.bytes[item]!)} of results`) : null,
-      h("div", { class: "dim mono" }, `${run.site_text(site)}  thread ${count(row.ops ? run.ops.thread[item]! : run.spans.thread[item]!)}`),
+      h(
+        "div",
+        { class: "dim mono" },
+        `${run.site_text(site)}  thread ${count(row.ops ? run.ops.thread[item]! : run.spans.thread[item]!)}`,
+      ),
     );
   }
 
-  protected override hover(time: number, _x: number, y: number, client: { x: number; y: number }): void {
+  protected override hover(
+    time: number,
+    _x: number,
+    y: number,
+    client: { x: number; y: number },
+  ): void {
     const found = this.find(time, y);
     if (found) this.describe(found, client);
     else hide_tip();
@@ -222,7 +271,10 @@ export class Bands extends Panel {
     } else if (step[0]) {
       const begin = this.rows[this.chosen.row]!.begin[this.chosen.index]!;
       const r = Math.max(0, Math.min(this.chosen.row + step[0], this.rows.length - 1));
-      this.chosen = { row: r, index: Math.max(0, upper_bound(this.rows[r]!.begin, Math.max(begin, view.t0)) - 1) };
+      this.chosen = {
+        row: r,
+        index: Math.max(0, upper_bound(this.rows[r]!.begin, Math.max(begin, view.t0)) - 1),
+      };
     } else {
       const last = this.rows[this.chosen.row]!.items.length - 1;
       this.chosen.index = Math.max(0, Math.min(this.chosen.index + step[1], last));

@@ -12,7 +12,10 @@ function aligned(curves: Map<number, number>[]): uPlot.AlignedData {
   // More points than pixels tell no more.
   const stride = Math.max(1, Math.ceil(steps.length / 2000));
   const kept = steps.filter((_step, i) => i % stride === 0 || i === steps.length - 1);
-  return [kept, ...curves.map((curve) => kept.map((step) => curve.get(step) ?? null))] as uPlot.AlignedData;
+  return [
+    kept,
+    ...curves.map((curve) => kept.map((step) => curve.get(step) ?? null)),
+  ] as uPlot.AlignedData;
 }
 
 export function curves(run: Run): HTMLElement | null {
@@ -39,7 +42,11 @@ export function curves(run: Run): HTMLElement | null {
       const chart = new LineChart({
         title: `${base} over the steps, ${number(last)} at the end`,
         height: 200,
-        series: names.map((label, i) => ({ label, stroke: strokes[i % strokes.length]!, points: all[i]!.size < 40 })),
+        series: names.map((label, i) => ({
+          label,
+          stroke: strokes[i % strokes.length]!,
+          points: all[i]!.size < 40,
+        })),
         data: aligned(all),
         stepped: false,
         x_text: (each) => count(Math.round(each)),
@@ -49,7 +56,17 @@ export function curves(run: Run): HTMLElement | null {
           return [min >= 0 && min < max / 2 ? 0 : min - room, max + room];
         },
       });
-      return h("figure", {}, h("figcaption", {}, h("b", {}, base), h("span", { class: "dim" }, ` ${number(last)} at the end`)), chart.element);
+      return h(
+        "figure",
+        {},
+        h(
+          "figcaption",
+          {},
+          h("b", {}, base),
+          h("span", { class: "dim" }, ` ${number(last)} at the end`),
+        ),
+        chart.element,
+      );
     }),
   );
 }

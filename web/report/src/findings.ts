@@ -46,12 +46,20 @@ function card(view: View, finding: Finding): HTMLElement {
   const site = run.sites[finding.site];
   const about_line = problem === "growth" || problem === "outlived";
   const picture = problem === "misused" ? null : spark(run, storages_of(run, finding, !about_line));
-  const facts = [finding.count ? plural(finding.count, "tensor") : "", finding.bytes ? bytes(finding.bytes) : ""];
+  const facts = [
+    finding.count ? plural(finding.count, "tensor") : "",
+    finding.bytes ? bytes(finding.bytes) : "",
+  ];
   return h(
     "li",
     { class: `finding ${problem}` },
     picture,
-    h("div", { class: "finding-head" }, h("span", { class: "badge" }, names[problem]), h("span", { class: "facts" }, facts.filter(Boolean).join(", "))),
+    h(
+      "div",
+      { class: "finding-head" },
+      h("span", { class: "badge" }, names[problem]),
+      h("span", { class: "facts" }, facts.filter(Boolean).join(", ")),
+    ),
     h("h3", {}, finding.title),
     finding.site !== kNone ? source(run, finding.site) : null,
     h("p", { class: "remedy" }, finding.remedy),
@@ -75,9 +83,15 @@ function card(view: View, finding: Finding): HTMLElement {
             "Show its tensors",
           )
         : null,
-      ...finding.tensors.slice(0, 4).map((tensor) =>
-        h("button", { class: "link", on: { click: () => view.open(tensor) } }, `${run.label(tensor)} #${run.tensors.id[tensor]}`),
-      ),
+      ...finding.tensors
+        .slice(0, 4)
+        .map((tensor) =>
+          h(
+            "button",
+            { class: "link", on: { click: () => view.open(tensor) } },
+            `${run.label(tensor)} #${run.tensors.id[tensor]}`,
+          ),
+        ),
     ),
   );
 }
@@ -90,14 +104,26 @@ function error(view: View, index: number): HTMLElement {
   return h(
     "details",
     { class: "raised" },
-    h("summary", {}, h("span", { class: "dim nowrap" }, moment(time, run.length)), " ", text.split("\n")[0]!),
+    h(
+      "summary",
+      {},
+      h("span", { class: "dim nowrap" }, moment(time, run.length)),
+      " ",
+      text.split("\n")[0]!,
+    ),
     h("pre", {}, text),
     h(
       "div",
       { class: "actions" },
       source(run, run.raised.site[index]!),
-      h("button", { class: "quiet", on: { click: () => view.set_moment(time) } }, "Choose this moment"),
-      about !== undefined ? h("button", { class: "link", on: { click: () => view.open(about) } }, "Its story") : null,
+      h(
+        "button",
+        { class: "quiet", on: { click: () => view.set_moment(time) } },
+        "Choose this moment",
+      ),
+      about !== undefined
+        ? h("button", { class: "link", on: { click: () => view.open(about) } }, "Its story")
+        : null,
     ),
   );
 }
@@ -123,7 +149,9 @@ export function findings(view: View): HTMLElement {
           { class: "errors" },
           h("h3", {}, plural(errors, "error") + " raised"),
           ...Array.from({ length: shown }, (_each, i) => error(view, i)),
-          errors > shown ? h("p", { class: "dim" }, `and ${errors - shown} more; they are marked in the chart`) : null,
+          errors > shown
+            ? h("p", { class: "dim" }, `and ${errors - shown} more; they are marked in the chart`)
+            : null,
         )
       : null,
   );

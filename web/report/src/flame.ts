@@ -24,12 +24,20 @@ function child(parent: Node, name: string, title: string): Node {
 
 export function tree_at(view: View, time: number): Node {
   const { run } = view;
-  const root: Node = { name: "all", title: "all live memory", key: "", bytes: 0, count: 0, children: [] };
+  const root: Node = {
+    name: "all",
+    title: "all live memory",
+    key: "",
+    bytes: 0,
+    count: 0,
+    children: [],
+  };
   const held = new Float64Array(run.sites.length + 1);
   const counts = new Uint32Array(run.sites.length + 1);
   const { born, freed, nbytes } = run.storages;
   for (let s = 0; s < run.storages.count; ++s) {
-    if (born[s]! > time || freed[s]! <= time || (view.shown_storages && !view.shown_storages[s])) continue;
+    if (born[s]! > time || freed[s]! <= time || (view.shown_storages && !view.shown_storages[s]))
+      continue;
     const site = site_of(run, s);
     const at = site === kNone ? run.sites.length : site;
     held[at]! += nbytes[s]!;
@@ -44,7 +52,11 @@ export function tree_at(view: View, time: number): Node {
     } else {
       const file = child(root, site.base, site.file);
       const inside = child(file, site.brief || "(no function)", site.function);
-      way.push(file, inside, child(inside, `${site.base}:${site.line}`, `${site.file}:${site.line}`));
+      way.push(
+        file,
+        inside,
+        child(inside, `${site.base}:${site.line}`, `${site.file}:${site.line}`),
+      );
     }
     for (const node of way) {
       node.bytes += held[i]!;
@@ -65,7 +77,11 @@ const kRow = 30;
 const kLevels = 4;
 
 export class Flame {
-  readonly element = h("div", { class: "flame", role: "tree", "aria-label": "Live bytes by source file, function and line" });
+  readonly element = h("div", {
+    class: "flame",
+    role: "tree",
+    "aria-label": "Live bytes by source file, function and line",
+  });
   private root: Node;
   private zoomed = ""; // key
   private focus = "";
@@ -126,15 +142,29 @@ export class Flame {
         "aria-label": label,
         "aria-level": node.depth + 1,
         "aria-selected": data.key === this.zoomed ? "true" : "false",
-        style: { left: `${x}px`, width: `${Math.max(1, width - 1)}px`, top: `${node.depth * kRow}px`, height: `${kRow - 2}px` },
+        style: {
+          left: `${x}px`,
+          width: `${Math.max(1, width - 1)}px`,
+          top: `${node.depth * kRow}px`,
+          height: `${kRow - 2}px`,
+        },
         on: {
           click: () => this.zoom(data.key),
           focus: () => (this.focus = data.key),
           pointermove: (event) =>
             show_tip(
               { x: event.clientX, y: event.clientY },
-              h("div", { class: "tip-title" }, h("span", { class: "mono" }, data.title), h("b", {}, bytes(data.bytes))),
-              h("div", {}, `${plural(data.count, "storage")}, ${percent(data.bytes, this.root.bytes)} of what is alive`),
+              h(
+                "div",
+                { class: "tip-title" },
+                h("span", { class: "mono" }, data.title),
+                h("b", {}, bytes(data.bytes)),
+              ),
+              h(
+                "div",
+                {},
+                `${plural(data.count, "storage")}, ${percent(data.bytes, this.root.bytes)} of what is alive`,
+              ),
             ),
         },
       },
@@ -162,8 +192,10 @@ export class Flame {
     let to: HTMLElement | undefined;
     if (event.key === "ArrowRight") to = same[same.indexOf(boxes[at]!) + 1];
     else if (event.key === "ArrowLeft") to = same[same.indexOf(boxes[at]!) - 1];
-    else if (event.key === "ArrowUp") to = boxes.find((box) => box.dataset.key === key.slice(0, key.lastIndexOf("\n")));
-    else if (event.key === "ArrowDown") to = boxes.find((box) => box.dataset.key!.startsWith(`${key}\n`));
+    else if (event.key === "ArrowUp")
+      to = boxes.find((box) => box.dataset.key === key.slice(0, key.lastIndexOf("\n")));
+    else if (event.key === "ArrowDown")
+      to = boxes.find((box) => box.dataset.key!.startsWith(`${key}\n`));
     else if (event.key === "Escape" && this.zoomed !== "") {
       this.zoom(this.zoomed);
       event.stopPropagation();

@@ -8,7 +8,12 @@ import type { View } from "./view.ts";
 const kRows = 12;
 
 export class Holders {
-  readonly element = h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Top holders" });
+  readonly element = h("div", {
+    class: "table-box",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Top holders",
+  });
 
   constructor(private readonly view: View) {
     view.on(["moment", "filter"], () => this.draw());
@@ -21,7 +26,16 @@ export class Holders {
     const live = live_at(view, moment, kRows);
     const all = view.levels.bytes_at(moment);
     if (!live.count) {
-      fill(this.element, h("p", { class: "empty" }, view.filter ? "Nothing that matches is alive at this moment." : "Nothing is alive at this moment."));
+      fill(
+        this.element,
+        h(
+          "p",
+          { class: "empty" },
+          view.filter
+            ? "Nothing that matches is alive at this moment."
+            : "Nothing is alive at this moment.",
+        ),
+      );
       return;
     }
     const rows = live.storages.map((storage) => {
@@ -40,7 +54,12 @@ export class Holders {
             : h("button", { class: "link", on: { click: () => view.open(tensor) } }, text),
           h("span", { class: "dim" }, ` ${shape}`),
         ),
-        h("td", { class: "nowrap" }, h("span", { class: `swatch category-${category}`, "aria-hidden": "true" }), categories[category]!),
+        h(
+          "td",
+          { class: "nowrap" },
+          h("span", { class: `swatch category-${category}`, "aria-hidden": "true" }),
+          categories[category]!,
+        ),
         h("td", { class: "mono nowrap", title: run.sites[site]?.file }, run.site_text(site)),
         h("td", { class: "dim" }, this.held_by(storage)),
       );
@@ -64,7 +83,13 @@ export class Holders {
         ),
         h("tbody", {}, ...rows),
       ),
-      rest > 0 ? h("p", { class: "dim after" }, `and ${count(rest)} more, ${bytes(live.bytes - live.storages.reduce((sum, s) => sum + run.storages.nbytes[s]!, 0))} together`) : null,
+      rest > 0
+        ? h(
+            "p",
+            { class: "dim after" },
+            `and ${count(rest)} more, ${bytes(live.bytes - live.storages.reduce((sum, s) => sum + run.storages.nbytes[s]!, 0))} together`,
+          )
+        : null,
     );
   }
 
@@ -83,6 +108,9 @@ export class Holders {
     }
     const parts = [...owners].map(([owner, times]) => (times > 1 ? `${owner} (${times})` : owner));
     if (tensors) parts.unshift(tensors === 1 ? "1 tensor" : `${tensors} tensors`);
-    return parts.slice(0, 3).join(", ") + (parts.length > 3 ? `, and ${parts.length - 3} more` : "") || "the library";
+    return (
+      parts.slice(0, 3).join(", ") + (parts.length > 3 ? `, and ${parts.length - 3} more` : "") ||
+      "the library"
+    );
   }
 }

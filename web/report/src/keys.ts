@@ -33,7 +33,14 @@ export class Keys {
       "dialog",
       { class: "keys", "aria-labelledby": "keys-title" },
       h("h2", { id: "keys-title" }, "Keys and pointer"),
-      h("dl", {}, ...list.flatMap(([keys, text]) => [h("dt", {}, ...keys.map((key) => h("kbd", {}, key))), h("dd", {}, text)])),
+      h(
+        "dl",
+        {},
+        ...list.flatMap(([keys, text]) => [
+          h("dt", {}, ...keys.map((key) => h("kbd", {}, key))),
+          h("dd", {}, text),
+        ]),
+      ),
       h("dl", {}, ...pointer.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       h("button", { class: "quiet", on: { click: () => this.dialog.close() } }, "Close"),
     );

@@ -104,7 +104,7 @@ export class Levels {
   // The change with the highest total among [begin, end).
   highest_in(begin: number, end: number): number {
     let best = begin;
-    for (let i = begin; i < end; ) {
+    for (let i = begin; i < end;) {
       if (i % kBlock === 0 && i + kBlock <= end) {
         const candidate = this.highest[i / kBlock]!;
         if (this.total[candidate]! > this.total[best]!) best = candidate;
@@ -125,7 +125,12 @@ export class Levels {
     for (let slice = 0; slice < count; ++slice) {
       const end = upper_bound(time, t0 + ((slice + 1) / count) * (t1 - t0), Math.max(begin, 0));
       // The level that the slice begins with counts too.
-      out[slice] = begin < 0 ? (end > 0 ? this.highest_in(0, end) : -1) : this.highest_in(begin, Math.max(end, begin + 1));
+      out[slice] =
+        begin < 0
+          ? end > 0
+            ? this.highest_in(0, end)
+            : -1
+          : this.highest_in(begin, Math.max(end, begin + 1));
       begin = end - 1;
     }
     return out;

@@ -34,21 +34,36 @@ export interface LineOptions {
 export class LineChart {
   readonly element: HTMLElement;
   private plot: uPlot | undefined;
+  private due: (() => uPlot.AlignedData) | null = null;
+  private in_sight = false;
 
   constructor(private readonly options: LineOptions) {
     this.element = h("div", { class: "lines", role: "img", "aria-label": options.title });
     new ResizeObserver(() => this.fit()).observe(this.element);
+    new IntersectionObserver((entries) => {
+      this.in_sight = entries[entries.length - 1]!.isIntersecting;
+      if (this.in_sight) this.catch_up();
+    }).observe(this.element);
+    addEventListener("beforeprint", this.catch_up);
     on_theme(() => this.build());
   }
 
-  set_data(data: uPlot.AlignedData, min: number, max: number): void {
-    this.options.data = data;
-    if (!this.plot) return;
+  // Takes the data when the chart is in sight, or about to be printed.
+  update(data: () => uPlot.AlignedData): void {
+    this.due = data;
+    if (this.in_sight) this.catch_up();
+  }
+
+  private readonly catch_up = (): void => {
+    if (!this.due || !this.plot) return;
+    const data = (this.options.data = this.due());
+    this.due = null;
+    const x = data[0];
     this.plot.batch(() => {
       this.plot!.setData(data, false);
-      this.plot!.setScale("x", { min, max });
+      this.plot!.setScale("x", { min: x[0]!, max: x[x.length - 1]! });
     });
-  }
+  };
 
   private fit(): void {
     const width = this.element.clientWidth;
@@ -74,11 +89,19 @@ export class LineChart {
         width,
         height: options.height,
         padding: [10, kRight, 0, 0],
-        cursor: { points: { size: 6 }, drag: { x: true, y: false, setScale: !options.on_select }, focus: { prox: 24 } },
+        cursor: {
+          points: { size: 6 },
+          drag: { x: true, y: false, setScale: !options.on_select },
+          focus: { prox: 24 },
+        },
         legend: { live: true },
         scales: {
           x: { time: false },
-          y: { range: (_u, min, max) => options.y_range?.(min, max) ?? [Math.min(0, min), max <= 0 ? 1 : max * 1.06], distr: options.log ? 3 : 1 },
+          y: {
+            range: (_u, min, max) =>
+              options.y_range?.(min, max) ?? [Math.min(0, min), max <= 0 ? 1 : max * 1.06],
+            distr: options.log ? 3 : 1,
+          },
         },
         axes: [
           axis({
@@ -87,7 +110,8 @@ export class LineChart {
             grid: { show: false },
             values: (_u, splits) => splits.map(options.x_text),
             ...(options.x_ticks && {
-              splits: (u: uPlot, _i: number, min: number, max: number) => options.x_ticks!(min, max, u.width).map((tick) => tick.at),
+              splits: (u: uPlot, _i: number, min: number, max: number) =>
+                options.x_ticks!(min, max, u.width).map((tick) => tick.at),
               // A label that would be cut off at the edge is left out.
               values: (u: uPlot) =>
                 options.x_ticks!(u.scales.x!.min!, u.scales.x!.max!, u.width).map((tick) =>
@@ -99,8 +123,12 @@ export class LineChart {
             size: options.wide ? gutter(width) : 58,
             gap: 4,
             ticks: { show: false },
-            values: (_u, splits) => splits.map((value) => (value === null ? "" : options.y_text(value))),
-            ...(options.y_ticks && { splits: (_u: uPlot, _i: number, min: number, max: number) => options.y_ticks!(min, max) }),
+            values: (_u, splits) =>
+              splits.map((value) => (value === null ? "" : options.y_text(value))),
+            ...(options.y_ticks && {
+              splits: (_u: uPlot, _i: number, min: number, max: number) =>
+                options.y_ticks!(min, max),
+            }),
           }),
         ],
         series: [
@@ -114,14 +142,19 @@ export class LineChart {
             ...(options.stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
             spanGaps: true,
             points: { show: series.points ?? false, size: 5 },
-            value: (_u: uPlot, value: number | null) => (value === null ? "–" : options.y_text(value)),
+            value: (_u: uPlot, value: number | null) =>
+              value === null ? "–" : options.y_text(value),
           })),
         ],
         hooks: options.on_select
           ? {
               setSelect: [
                 (u) => {
-                  if (u.select.width > 3) options.on_select!(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+                  if (u.select.width > 3)
+                    options.on_select!(
+                      u.posToVal(u.select.left, "x"),
+                      u.posToVal(u.select.left + u.select.width, "x"),
+                    );
                   u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
                 },
               ],
@@ -131,6 +164,7 @@ export class LineChart {
       options.data,
       this.element,
     );
-    if (options.on_reset) this.plot.over.addEventListener("dblclick", options.on_reset, { capture: true });
+    if (options.on_reset)
+      this.plot.over.addEventListener("dblclick", options.on_reset, { capture: true });
   }
 }

@@ -60,12 +60,24 @@ function recategorised(run: Run): Map<number, number[]> {
 }
 
 // How to call a storage at a moment, and where its memory was asked for.
-export function describe(run: Run, storage: number, time: number): { tensor: number | undefined; text: string; shape: string; site: number } {
+export function describe(
+  run: Run,
+  storage: number,
+  time: number,
+): { tensor: number | undefined; text: string; shape: string; site: number } {
   const tensor = run.face_of(storage, time);
   if (tensor === undefined) {
-    return { tensor, text: run.text(run.storages.op[storage]!) || "workspace", shape: "", site: run.storages.site[storage]! };
+    return {
+      tensor,
+      text: run.text(run.storages.op[storage]!) || "workspace",
+      shape: "",
+      site: run.storages.site[storage]!,
+    };
   }
-  const site = run.storages.site[storage] !== kNone ? run.storages.site[storage]! : run.tensors.birth_site[tensor]!;
+  const site =
+    run.storages.site[storage] !== kNone
+      ? run.storages.site[storage]!
+      : run.tensors.birth_site[tensor]!;
   return {
     tensor,
     text: run.label(tensor),

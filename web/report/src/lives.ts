@@ -45,8 +45,12 @@ export class Lives extends Panel {
       if (view.tensor !== null) this.reveal(view.tensor);
       this.redraw();
     });
-    this.canvas.addEventListener("pointerdown", (event) => this.take_thumb(event), { capture: true });
-    this.canvas.addEventListener("pointermove", (event) => this.move_thumb(event), { capture: true });
+    this.canvas.addEventListener("pointerdown", (event) => this.take_thumb(event), {
+      capture: true,
+    });
+    this.canvas.addEventListener("pointermove", (event) => this.move_thumb(event), {
+      capture: true,
+    });
     this.canvas.addEventListener("pointerup", () => (this.thumb = null), { capture: true });
   }
 
@@ -92,7 +96,11 @@ export class Lives extends Panel {
       this.font(13);
       g.fillStyle = colour("muted");
       g.textAlign = "center";
-      g.fillText(this.view.filter ? "No tensor matches." : "No tensors were recorded.", (this.left + this.right) / 2, this.height / 2);
+      g.fillText(
+        this.view.filter ? "No tensor matches." : "No tensors were recorded.",
+        (this.left + this.right) / 2,
+        this.height / 2,
+      );
       return;
     }
     g.save();
@@ -107,10 +115,12 @@ export class Lives extends Panel {
     for (let lane = first; lane < last; ++lane) this.lay_lane(lane, batches, leaks, texts);
     for (const [style, rects] of batches) {
       g.fillStyle = style;
-      for (let i = 0; i < rects.length; i += 4) g.fillRect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
+      for (let i = 0; i < rects.length; i += 4)
+        g.fillRect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
     }
     g.fillStyle = colour("bad");
-    for (let i = 0; i < leaks.length; i += 4) g.fillRect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
+    for (let i = 0; i < leaks.length; i += 4)
+      g.fillRect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
     if (this.row >= 13) this.draw_texts(texts);
     this.outline(this.view.tensor, colour("ink"));
     if (document.activeElement === this.canvas) this.outline(this.chosen, colour("accent"));
@@ -118,7 +128,12 @@ export class Lives extends Panel {
     this.draw_gutter(first, last);
   }
 
-  private lay_lane(lane: number, batches: Map<string, number[]>, leaks: number[], texts: { x0: number; x1: number; y: number; tensor: number }[]): void {
+  private lay_lane(
+    lane: number,
+    batches: Map<string, number[]>,
+    leaks: number[],
+    texts: { x0: number; x1: number; y: number; tensor: number }[],
+  ): void {
     const { view } = this;
     const { run } = view;
     const { born, died, owner, birth_site } = run.tensors;
@@ -127,7 +142,7 @@ export class Lives extends Panel {
     const gap = this.row >= 4 ? 1 : 0;
     const top = Math.round(lane * this.row - this.scroll);
     const thin = Math.max(1, Math.round((this.row - gap) * 0.5));
-    for (let i = Math.max(0, last_born(run, members, view.t0)); i < members.length; ) {
+    for (let i = Math.max(0, last_born(run, members, view.t0)); i < members.length;) {
       const tensor = members[i]!;
       const begin = born[tensor]!;
       if (begin > view.t1) break;
@@ -140,14 +155,21 @@ export class Lives extends Panel {
       // Bars this short begin on a pixel: half a pixel would be a shade, and slower.
       const short = end - x0 < 8;
       const from = short ? Math.floor(x0) : x0;
-      const x1 = Math.min(this.right + 2, short ? Math.max(Math.ceil(end) - 1, from + 1) : end - 0.5);
+      const x1 = Math.min(
+        this.right + 2,
+        short ? Math.max(Math.ceil(end) - 1, from + 1) : end - 0.5,
+      );
       const style = this.colour_of(tensor);
       let batch = batches.get(style);
       if (!batch) batches.set(style, (batch = []));
       const saved = owner[tensor] !== 0;
       const y = saved ? top + ((this.row - gap - thin) >> 1) : top;
       const end_of_last = batch.length - 2;
-      if (short && batch[end_of_last - 1] === y && batch[end_of_last - 2]! + batch[end_of_last]! === from) {
+      if (
+        short &&
+        batch[end_of_last - 1] === y &&
+        batch[end_of_last - 2]! + batch[end_of_last]! === from
+      ) {
         batch[end_of_last]! += x1 - from; // one bar with its neighbour, of the same colour
       } else {
         batch.push(from, y, x1 - from, saved ? thin : this.row - gap);
@@ -169,7 +191,8 @@ export class Lives extends Panel {
   private colour_of(tensor: number): string {
     const { run } = this.view;
     const storage = run.tensors.storage[tensor]!;
-    const kind = storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
+    const kind =
+      storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
     return colour(kind === kSymbolic ? "symbolic" : `category-${kind}`);
   }
 
@@ -181,11 +204,16 @@ export class Lives extends Panel {
     g.textBaseline = "middle";
     for (const { x0, x1, y, tensor } of texts) {
       const storage = run.tensors.storage[tensor]!;
-      const kind = storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
+      const kind =
+        storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
       if (run.tensors.owner[tensor]) continue;
       g.fillStyle = colour(kind === kSymbolic ? "band-ink" : `on-category-${kind}`);
       const shape = run.text(run.tensors.shape[tensor]!);
-      g.fillText(this.fit_text(`${run.label(tensor)}  ${shape}`, x1 - x0 - 10), x0 + 5, y + this.row / 2);
+      g.fillText(
+        this.fit_text(`${run.label(tensor)}  ${shape}`, x1 - x0 - 10),
+        x0 + 5,
+        y + this.row / 2,
+      );
     }
     g.textBaseline = "alphabetic";
   }
@@ -197,7 +225,10 @@ export class Lives extends Panel {
     const { g } = this;
     const { born, died } = this.view.run.tensors;
     const x0 = Math.max(this.left + 1, this.x(born[tensor]!));
-    const x1 = Math.min(this.right - 1, Math.max(this.x(Math.min(died[tensor]!, this.view.run.length)), x0 + 3));
+    const x1 = Math.min(
+      this.right - 1,
+      Math.max(this.x(Math.min(died[tensor]!, this.view.run.length)), x0 + 3),
+    );
     g.strokeStyle = style;
     g.lineWidth = 2;
     g.strokeRect(x0, lane * this.row - this.scroll, x1 - x0, Math.max(3, this.row - 1));
@@ -211,7 +242,8 @@ export class Lives extends Panel {
     g.textAlign = "right";
     g.textBaseline = "middle";
     // Numbers of lanes: how many tensors live at once.
-    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((each) => each * this.row >= 40) ?? 2000;
+    const step =
+      [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((each) => each * this.row >= 40) ?? 2000;
     for (let lane = Math.ceil(Math.max(1, first) / step) * step; lane <= last; lane += step) {
       const y = lane * this.row - this.scroll - this.row / 2;
       if (y > 6 && y < this.height - 4) g.fillText(String(lane), this.left - 8, y);
@@ -222,7 +254,13 @@ export class Lives extends Panel {
       const size = Math.max(24, this.height * share);
       g.fillStyle = colour("thumb");
       g.beginPath();
-      g.roundRect(this.right + 3, (this.scroll / this.scroll_range) * (this.height - size), 6, size, 3);
+      g.roundRect(
+        this.right + 3,
+        (this.scroll / this.scroll_range) * (this.height - size),
+        6,
+        size,
+        3,
+      );
       g.fill();
     }
   }
@@ -239,7 +277,10 @@ export class Lives extends Panel {
     if (!this.thumb) return;
     event.stopImmediatePropagation();
     const size = Math.max(24, (this.height * this.height) / (this.lanes.count * this.row));
-    this.scroll_to(this.thumb.scroll + ((event.offsetY - this.thumb.y) * this.scroll_range) / (this.height - size));
+    this.scroll_to(
+      this.thumb.scroll +
+        ((event.offsetY - this.thumb.y) * this.scroll_range) / (this.height - size),
+    );
   }
 
   private find(time: number, y: number): number | null {
@@ -260,17 +301,29 @@ export class Lives extends Panel {
     const lived = Math.min(t.died[tensor]!, run.length) - t.born[tensor]!;
     const shape = `${run.text(t.dtype[tensor]!)} ${run.text(t.shape[tensor]!)}`;
     const fate = alive ? "alive when the recording ended" : `died of ${run.text(t.cause[tensor]!)}`;
-    say(`${run.label(tensor)}, ${shape}, ${bytes(t.nbytes[tensor]!)}, ${run.site_text(t.birth_site[tensor]!)}, ${fate}`);
+    say(
+      `${run.label(tensor)}, ${shape}, ${bytes(t.nbytes[tensor]!)}, ${run.site_text(t.birth_site[tensor]!)}, ${fate}`,
+    );
     show_tip(
       client,
-      h("div", { class: "tip-title" }, h("span", {}, run.label(tensor)), h("b", {}, bytes(t.nbytes[tensor]!))),
+      h(
+        "div",
+        { class: "tip-title" },
+        h("span", {}, run.label(tensor)),
+        h("b", {}, bytes(t.nbytes[tensor]!)),
+      ),
       h("div", {}, `${shape}  `, h("span", { class: "dim" }, `#${t.id[tensor]}`)),
       h("div", {}, `lived ${duration(lived)} from ${moment(t.born[tensor]!, span)}; ${fate}`),
       h("div", { class: "dim mono" }, run.site_text(t.birth_site[tensor]!)),
     );
   }
 
-  protected override hover(time: number, _x: number, y: number, client: { x: number; y: number }): void {
+  protected override hover(
+    time: number,
+    _x: number,
+    y: number,
+    client: { x: number; y: number },
+  ): void {
     if (y < 0) return;
     const tensor = this.find(time, y);
     this.canvas.style.cursor = tensor === null ? "grab" : "pointer";
@@ -301,8 +354,12 @@ export class Lives extends Panel {
     };
     const lane = this.chosen === null ? -1 : this.lanes.lane_of[this.chosen]!;
     if (event.key === "ArrowUp" || event.key === "ArrowDown") {
-      const to = Math.max(0, Math.min(lane + (event.key === "ArrowUp" ? -1 : 1), this.lanes.count - 1));
-      const time = view.cursor ?? (this.chosen === null ? view.t0 : Math.max(born[this.chosen]!, view.t0));
+      const to = Math.max(
+        0,
+        Math.min(lane + (event.key === "ArrowUp" ? -1 : 1), this.lanes.count - 1),
+      );
+      const time =
+        view.cursor ?? (this.chosen === null ? view.t0 : Math.max(born[this.chosen]!, view.t0));
       this.chosen = nearest(to, time);
     } else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && this.chosen !== null) {
       const members = this.lanes.lane(lane);
@@ -312,7 +369,8 @@ export class Lives extends Panel {
       return false;
     }
     const begin = born[this.chosen]!;
-    if (died[this.chosen]! < view.t0 || begin > view.t1) view.show(begin - view.span / 2, begin + view.span / 2);
+    if (died[this.chosen]! < view.t0 || begin > view.t1)
+      view.show(begin - view.span / 2, begin + view.span / 2);
     this.reveal(this.chosen);
     view.later(this.redraw);
     const box = this.canvas.getBoundingClientRect();

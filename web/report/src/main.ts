@@ -5,7 +5,7 @@ import { curves } from "./curves.ts";
 import { fill, h, section, speaker } from "./dom.ts";
 import { findings } from "./findings.ts";
 import { Flame } from "./flame.ts";
-import { bytes, count, moment } from "./format.ts";
+import { bytes, count, moment, plural } from "./format.ts";
 import { header } from "./header.ts";
 import { Holders } from "./holders.ts";
 import { Keys } from "./keys.ts";
@@ -33,7 +33,10 @@ function search_box(view: View): HTMLElement {
     on: {
       input: () => {
         clearTimeout(timer);
-        timer = setTimeout(() => view.set_filter(input.value), view.run.tensors.count > 2e5 ? 250 : 60);
+        timer = setTimeout(
+          () => view.set_filter(input.value),
+          view.run.tensors.count > 2e5 ? 250 : 60,
+        );
       },
       keydown: (event) => {
         if (event.key === "Escape" && input.value) {
@@ -46,7 +49,9 @@ function search_box(view: View): HTMLElement {
     },
   });
   view.on(["filter"], () => {
-    found.textContent = view.filter ? `${count(view.matches)} of ${count(view.run.tensors.count)}` : "";
+    found.textContent = view.filter
+      ? `${count(view.matches)} of ${count(view.run.tensors.count)}`
+      : "";
   });
   return h("div", { class: "search" }, input, found);
 }
@@ -55,23 +60,67 @@ function timeline(view: View): HTMLElement {
   const chart = new MemoryChart(view);
   const bands = new Bands(view);
   const lives = new Lives(view);
-  const reset = h("button", { class: "quiet", hidden: true, on: { click: () => view.reset() } }, "Whole run");
+  const reset = h(
+    "button",
+    { class: "quiet", hidden: true, on: { click: () => view.reset() } },
+    "Whole run",
+  );
   view.on(["window"], () => (reset.hidden = view.whole));
   const element = section(
     "Memory over time",
     "Live bytes by category. Hover to see who lives, click to choose a moment, drag to zoom.",
-    h("div", { class: "toolbar" }, legend(view, chart), h("span", { class: "grow" }), reset, search_box(view)),
+    h(
+      "div",
+      { class: "toolbar" },
+      legend(view, chart),
+      h("span", { class: "grow" }),
+      reset,
+      search_box(view),
+    ),
     h("div", { class: "charts" }, chart.element, new Overview(view).element),
-    bands.empty ? null : h("h3", { class: "sub" }, "What the program was doing"),
+    bands.empty
+      ? null
+      : h(
+          "h3",
+          { class: "sub" },
+          "What the program was doing",
+          bands.left_out
+            ? h(
+                "span",
+                { class: "dim" },
+                `without the ${plural(bands.left_out, "thread")} that did least`,
+              )
+            : null,
+        ),
     bands.empty ? null : h("div", { class: "charts bands" }, bands.element),
     h(
       "h3",
       { class: "sub" },
       "The life of each tensor",
-      h("span", { class: "dim" }, "  saved values are thin; a red line: a finding, alive at the end"),
+      h(
+        "span",
+        { class: "dim" },
+        "  saved values are thin; a red line: a finding, alive at the end",
+      ),
       h("span", { class: "grow" }),
-      h("button", { class: "quiet small", "aria-label": "Shorter rows", on: { click: () => lives.taller(1 / 1.5) } }, "−"),
-      h("button", { class: "quiet small", "aria-label": "Taller rows", on: { click: () => lives.taller(1.5) } }, "+"),
+      h(
+        "button",
+        {
+          class: "quiet small",
+          "aria-label": "Shorter rows",
+          on: { click: () => lives.taller(1 / 1.5) },
+        },
+        "−",
+      ),
+      h(
+        "button",
+        {
+          class: "quiet small",
+          "aria-label": "Taller rows",
+          on: { click: () => lives.taller(1.5) },
+        },
+        "+",
+      ),
     ),
     h("div", { class: "charts" }, lives.element),
   );
@@ -80,7 +129,11 @@ function timeline(view: View): HTMLElement {
 }
 
 function at_the_moment(view: View): HTMLElement {
-  const back = h("button", { class: "quiet", on: { click: () => view.set_moment(view.levels.peak_time) } }, "Back to the peak");
+  const back = h(
+    "button",
+    { class: "quiet", on: { click: () => view.set_moment(view.levels.peak_time) } },
+    "Back to the peak",
+  );
   const element = section(
     "",
     "Live bytes by source: file, function, line. Click a box to look into it; choose another moment in the chart above.",
@@ -91,7 +144,11 @@ function at_the_moment(view: View): HTMLElement {
   const heading = element.querySelector("h2")!;
   const show = () => {
     const peak = view.moment === view.levels.peak_time;
-    fill(heading, `${peak ? "At the peak" : "At the chosen moment"}: ${bytes(view.levels.bytes_at(view.moment))} at ${moment(view.moment, view.run.length)} `, peak ? null : back);
+    fill(
+      heading,
+      `${peak ? "At the peak" : "At the chosen moment"}: ${bytes(view.levels.bytes_at(view.moment))} at ${moment(view.moment, view.run.length)} `,
+      peak ? null : back,
+    );
   };
   view.on(["moment"], show);
   show();
@@ -113,11 +170,25 @@ function build(run: Run): HTMLElement {
       findings(view),
       timeline(view),
       at_the_moment(view),
-      run.pool.time.length ? section("Pool", "Live, slack and pooled bytes make up what is reserved.", pool_chart(view)) : null,
+      run.pool.time.length
+        ? section(
+            "Pool",
+            "Live, slack and pooled bytes make up what is reserved.",
+            pool_chart(view),
+          )
+        : null,
       lines ? section("Training", "Losses and metrics over the steps.", lines) : null,
-      section("Operations", "Time and bytes made by each operation in the window shown above.", new OpsTable(view).element),
+      section(
+        "Operations",
+        "Time and bytes made by each operation in the window shown above.",
+        new OpsTable(view).element,
+      ),
     ),
-    h("footer", {}, `Written by tenure report${run.version ? `, Tenure ${run.version}` : ""}. This file holds the whole recording and fetches nothing.`),
+    h(
+      "footer",
+      {},
+      `Written by tenure report${run.version ? `, Tenure ${run.version}` : ""}. This file holds the whole recording and fetches nothing.`,
+    ),
   );
   const root = h("div", {}, page, story.element, tip_element(), keys.dialog, speaker());
   return root;
@@ -138,7 +209,13 @@ async function start(): Promise<void> {
       }),
     );
   } catch (error) {
-    page.replaceChildren(h("p", { class: "loading", role: "alert" }, `This report cannot be read: ${error instanceof Error ? error.message : error}`));
+    page.replaceChildren(
+      h(
+        "p",
+        { class: "loading", role: "alert" },
+        `This report cannot be read: ${error instanceof Error ? error.message : error}`,
+      ),
+    );
     throw error;
   }
 }

@@ -37,7 +37,10 @@ export class MemoryChart extends Panel {
     const { view, g } = this;
     const { levels } = view;
     const base = this.height - kBottom;
-    const columns = Math.max(1, Math.round((this.right - this.left) * Math.min(2, devicePixelRatio || 1)));
+    const columns = Math.max(
+      1,
+      Math.round((this.right - this.left) * Math.min(2, devicePixelRatio || 1)),
+    );
     const slices = levels.slices(view.t0, view.t1, columns);
 
     const level = new Float64Array(categories.length);
@@ -185,12 +188,21 @@ export class MemoryChart extends Panel {
     let best: number | undefined;
     for (const i of [after - 1, after]) {
       const distance = Math.abs((raised.time[i] ?? Infinity) - time);
-      if (distance <= reach && (best === undefined || distance < Math.abs(raised.time[best]! - time))) best = i;
+      if (
+        distance <= reach &&
+        (best === undefined || distance < Math.abs(raised.time[best]! - time))
+      )
+        best = i;
     }
     return best;
   }
 
-  protected override hover(time: number, _x: number, y: number, client: { x: number; y: number }): void {
+  protected override hover(
+    time: number,
+    _x: number,
+    y: number,
+    client: { x: number; y: number },
+  ): void {
     const { view } = this;
     const { run, levels } = view;
     const error = y < 0 || y < kTop + 8 ? this.error_near(time) : undefined;
@@ -199,7 +211,11 @@ export class MemoryChart extends Panel {
       say(text);
       show_tip(
         client,
-        h("div", { class: "tip-title bad" }, `Error raised at ${moment(run.raised.time[error]!, view.span)}`),
+        h(
+          "div",
+          { class: "tip-title bad" },
+          `Error raised at ${moment(run.raised.time[error]!, view.span)}`,
+        ),
         h("pre", {}, text),
       );
       return;
@@ -210,7 +226,12 @@ export class MemoryChart extends Panel {
     if (y > this.height || index < -1) return hide_tip();
     const rows = h("div", { class: "tip-grid" });
     for (let c = 0; c < categories.length; ++c) {
-      if (level[c]) rows.append(swatch(colour(`category-${c}`)), h("span", {}, categories[c]!), h("b", {}, bytes(level[c]!)));
+      if (level[c])
+        rows.append(
+          swatch(colour(`category-${c}`)),
+          h("span", {}, categories[c]!),
+          h("b", {}, bytes(level[c]!)),
+        );
     }
     const tensors = h("div", { class: "tip-grid tensors" });
     for (const storage of live.storages) {
@@ -228,10 +249,17 @@ export class MemoryChart extends Panel {
     );
     show_tip(
       client,
-      h("div", { class: "tip-title" }, h("span", {}, moment(time, view.span)), h("b", {}, `${bytes(levels.total[index] ?? 0)} live`)),
+      h(
+        "div",
+        { class: "tip-title" },
+        h("span", {}, moment(time, view.span)),
+        h("b", {}, `${bytes(levels.total[index] ?? 0)} live`),
+      ),
       rows,
       tensors,
-      rest > 0 ? h("div", { class: "dim" }, `and ${count(rest)} more${view.shown ? " that match" : ""}`) : null,
+      rest > 0
+        ? h("div", { class: "dim" }, `and ${count(rest)} more${view.shown ? " that match" : ""}`)
+        : null,
     );
   }
 
@@ -257,7 +285,9 @@ export function legend(view: View, chart: MemoryChart): HTMLElement {
           {
             class: "chip",
             "aria-pressed": "true",
-            on: { click: () => button.setAttribute("aria-pressed", String(chart.toggle(category))) },
+            on: {
+              click: () => button.setAttribute("aria-pressed", String(chart.toggle(category))),
+            },
           },
           h("span", { class: `swatch category-${category}`, "aria-hidden": "true" }),
           categories[category]!,

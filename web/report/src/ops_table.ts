@@ -23,7 +23,12 @@ const headings: { key: keyof Row | "mean" | "share"; title: string; text: boolea
 ];
 
 export class OpsTable {
-  readonly element = h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Operations" });
+  readonly element = h("div", {
+    class: "table-box",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Operations",
+  });
   private sorted_by: (typeof headings)[number]["key"] = "total";
   private ascending = false;
   private whole_list = false;
@@ -42,14 +47,22 @@ export class OpsTable {
   private rows(): Row[] {
     const { run, t0, t1, filter } = this.view;
     const { op, begin, took, bytes: made, site } = run.ops;
-    const files = filter ? run.sites.map((each) => `${each.file}:${each.line} ${each.function}`.toLowerCase().includes(filter)) : [];
+    const files = filter
+      ? run.sites.map((each) =>
+          `${each.file}:${each.line} ${each.function}`.toLowerCase().includes(filter),
+        )
+      : [];
     const names = run.strings.map((text) => !filter || text.toLowerCase().includes(filter));
     const by_op = new Map<number, Row>();
     const end = upper_bound(begin, t1);
     for (let i = upper_bound(begin, t0 - 1); i < end; ++i) {
       if (!names[op[i]!] && !files[site[i]!]) continue;
       let row = by_op.get(op[i]!);
-      if (!row) by_op.set(op[i]!, (row = { op: run.text(op[i]!), calls: 0, total: 0, longest: 0, bytes: 0 }));
+      if (!row)
+        by_op.set(
+          op[i]!,
+          (row = { op: run.text(op[i]!), calls: 0, total: 0, longest: 0, bytes: 0 }),
+        );
       ++row.calls;
       row.total += took[i]!;
       row.bytes += made[i]!;
@@ -78,7 +91,16 @@ export class OpsTable {
     const rows = this.rows();
     this.element.removeAttribute("aria-busy");
     if (!rows.length) {
-      fill(this.element, h("p", { class: "empty" }, view.run.ops.count ? "No operation matches in this window." : "No operations were recorded."));
+      fill(
+        this.element,
+        h(
+          "p",
+          { class: "empty" },
+          view.run.ops.count
+            ? "No operation matches in this window."
+            : "No operations were recorded.",
+        ),
+      );
       return;
     }
     const all = rows.reduce((sum, row) => sum + row.total, 0);
@@ -89,7 +111,8 @@ export class OpsTable {
         {
           scope: "col",
           class: text ? undefined : "number",
-          "aria-sort": this.sorted_by === key ? (this.ascending ? "ascending" : "descending") : undefined,
+          "aria-sort":
+            this.sorted_by === key ? (this.ascending ? "ascending" : "descending") : undefined,
         },
         h("button", { class: "sort", on: { click: () => this.sort(key, text) } }, title),
       ),
@@ -99,7 +122,13 @@ export class OpsTable {
       h(
         "table",
         { class: "ops" },
-        h("caption", { class: "dim" }, view.whole ? "over the whole run" : `from ${moment(view.t0, view.span)} to ${moment(view.t1, view.span)}`),
+        h(
+          "caption",
+          { class: "dim" },
+          view.whole
+            ? "over the whole run"
+            : `from ${moment(view.t0, view.span)} to ${moment(view.t1, view.span)}`,
+        ),
         h("thead", {}, h("tr", {}, ...head)),
         h(
           "tbody",
@@ -114,7 +143,11 @@ export class OpsTable {
               h(
                 "td",
                 { class: "number share" },
-                h("span", { class: "bar", "aria-hidden": "true", style: { width: `${((100 * row.total) / (all || 1)).toFixed(1)}%` } }),
+                h("span", {
+                  class: "bar",
+                  "aria-hidden": "true",
+                  style: { width: `${((100 * row.total) / (all || 1)).toFixed(1)}%` },
+                }),
                 h("span", {}, percent(row.total, all)),
               ),
               h("td", { class: "number" }, time(Math.round(row.total / row.calls))),

@@ -6,7 +6,8 @@ import type { View } from "./view.ts";
 const kHeight = 34;
 
 export class Overview extends Panel {
-  private grip: { kind: "left" | "right" | "window"; from: number; t0: number; t1: number } | null = null;
+  private grip: { kind: "left" | "right" | "window"; from: number; t0: number; t1: number } | null =
+    null;
 
   constructor(view: View) {
     super(view, {

@@ -6,7 +6,8 @@ import { colour, on_theme } from "./theme.ts";
 import { hide_tip } from "./tip.ts";
 import type { View } from "./view.ts";
 
-export const kFont = '"Inter", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
+export const kFont =
+  '"Inter", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
 export const kRight = 10; // room right of the plots
 
 // Room left of the plots, for their axes.
@@ -154,7 +155,7 @@ export abstract class Panel {
       if (this.g.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
       else high = middle - 1;
     }
-    return low > 0 ? `${text.slice(0, low)}…` : "";
+    return low > 3 ? `${text.slice(0, low)}…` : ""; // fewer letters tell nothing
   }
 
   protected vertical(time: number, style: string, dash: number[], width = 1): void {
@@ -238,7 +239,10 @@ export abstract class Panel {
     const { view, drag } = this;
     const x = Math.max(this.left, Math.min(event.offsetX, this.right));
     this.hovered = true;
-    if (drag && (drag.moved || Math.abs(event.offsetX - drag.x) > 4 || Math.abs(event.offsetY - drag.y) > 4)) {
+    if (
+      drag &&
+      (drag.moved || Math.abs(event.offsetX - drag.x) > 4 || Math.abs(event.offsetY - drag.y) > 4)
+    ) {
       drag.moved = true;
       hide_tip();
       if (this.options.drag === "select" && !event.shiftKey) {
@@ -277,7 +281,10 @@ export abstract class Panel {
   private navigate(event: KeyboardEvent): boolean {
     const { view } = this;
     const step = view.span / (event.shiftKey ? 10 : 100);
-    const around = view.cursor !== null && view.cursor >= view.t0 && view.cursor <= view.t1 ? view.cursor : (view.t0 + view.t1) / 2;
+    const around =
+      view.cursor !== null && view.cursor >= view.t0 && view.cursor <= view.t1
+        ? view.cursor
+        : (view.t0 + view.t1) / 2;
     switch (event.key) {
       case "ArrowLeft":
         this.cursor_moved(view.move_cursor(-step));

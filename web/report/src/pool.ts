@@ -10,7 +10,8 @@ const kSlices = 600;
 type Columns = [number[], number[], number[], number[], number[]];
 
 // The recording tells what is reserved when that changes; what is pooled follows at every moment.
-const pooled = (reserved: number, live: number, slack: number) => Math.max(0, reserved - live - slack);
+const pooled = (reserved: number, live: number, slack: number) =>
+  Math.max(0, reserved - live - slack);
 
 // At most two points per slice of the window: its beginning, and where most was reserved.
 function sample(view: View): Columns {
@@ -19,7 +20,11 @@ function sample(view: View): Columns {
   const out: Columns = [[], [], [], [], []];
   const add = (time: number, at: number) => {
     const index = levels.at(time);
-    const parts = [pool.reserved[at] ?? 0, levels.total[index] ?? 0, levels.slack[index] ?? 0] as const;
+    const parts = [
+      pool.reserved[at] ?? 0,
+      levels.total[index] ?? 0,
+      levels.slack[index] ?? 0,
+    ] as const;
     out[0].push(time);
     parts.forEach((bytes, i) => out[i + 1]!.push(bytes));
     out[4].push(pooled(...parts));
@@ -30,7 +35,8 @@ function sample(view: View): Columns {
     add(time, upper_bound(pool.time, time) - 1);
     const high = view.run.changes.time[slices[i]!];
     const next = t0 + ((i + 1) / kSlices) * (t1 - t0);
-    if (high !== undefined && high > time && high < next) add(high, upper_bound(pool.time, high) - 1);
+    if (high !== undefined && high > time && high < next)
+      add(high, upper_bound(pool.time, high) - 1);
   }
   add(t1, upper_bound(pool.time, t1) - 1);
   return out;
@@ -57,7 +63,7 @@ export function pool_chart(view: View): HTMLElement {
     on_select: (min, max) => view.show(min, max),
     on_reset: () => view.reset(),
   });
-  view.on(["window"], () => chart.set_data(sample(view), view.t0, view.t1));
+  view.on(["window"], () => chart.update(() => sample(view)));
 
   let most = 0;
   for (const reserved of run.pool.reserved) most = Math.max(most, reserved);
@@ -65,7 +71,13 @@ export function pool_chart(view: View): HTMLElement {
   const reserved = run.pool.reserved[at_peak] ?? 0;
   const slack = levels.slack[levels.peak] ?? 0;
   const figure = (name: string, value: string, about: string) =>
-    h("div", { class: "figure-box" }, h("dt", {}, name), h("dd", {}, value), h("dd", { class: "dim" }, about));
+    h(
+      "div",
+      { class: "figure-box" },
+      h("dt", {}, name),
+      h("dd", {}, value),
+      h("dd", { class: "dim" }, about),
+    );
   return h(
     "div",
     {},
@@ -73,9 +85,21 @@ export function pool_chart(view: View): HTMLElement {
       "dl",
       { class: "figures small" },
       figure("most reserved", bytes(most), "from the system"),
-      figure("live at the peak", percent(levels.peak_bytes, reserved), `of ${bytes(reserved)} reserved then`),
-      figure("slack at the peak", bytes(slack), `${percent(slack, levels.peak_bytes + slack)} lost to rounding`),
-      figure("pooled at the peak", bytes(pooled(reserved, levels.peak_bytes, slack)), "free, kept for later"),
+      figure(
+        "live at the peak",
+        percent(levels.peak_bytes, reserved),
+        `of ${bytes(reserved)} reserved then`,
+      ),
+      figure(
+        "slack at the peak",
+        bytes(slack),
+        `${percent(slack, levels.peak_bytes + slack)} lost to rounding`,
+      ),
+      figure(
+        "pooled at the peak",
+        bytes(pooled(reserved, levels.peak_bytes, slack)),
+        "free, kept for later",
+      ),
     ),
     chart.element,
   );

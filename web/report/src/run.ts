@@ -42,7 +42,7 @@ export function brief_function(text: string): string {
     .replace(/(\(anonymous namespace\)|\(anonymous\)|\{anonymous\})::/g, "")
     .replace(/operator\(\)/g, "operator\u0001")
     .replace(/<lambda\(.*?\)>/g, "<lambda>");
-  for (let before = ""; before !== brief; ) {
+  for (let before = ""; before !== brief;) {
     before = brief;
     brief = brief.replace(/\([^()]*\)/g, "");
   }
@@ -55,7 +55,12 @@ export function brief_function(text: string): string {
     else if (brief[i] === ">") --depth;
     else if (brief[i] === " " && depth === 0) begin = i + 1;
   }
-  return brief.slice(begin).replace(/::<lambda>/g, ", lambda").replace("\u0001", "()") || text;
+  return (
+    brief
+      .slice(begin)
+      .replace(/::<lambda>/g, ", lambda")
+      .replace("\u0001", "()") || text
+  );
 }
 
 function read_tensors(columns: Columns) {

@@ -16,7 +16,8 @@ export function spark(run: Run, storages: Iterable<number>): HTMLElement | null 
   const changes: [number, number][] = [];
   for (const storage of storages) {
     changes.push([run.storages.born[storage]!, run.storages.nbytes[storage]!]);
-    if (run.storages.freed[storage] !== Infinity) changes.push([run.storages.freed[storage]!, -run.storages.nbytes[storage]!]);
+    if (run.storages.freed[storage] !== Infinity)
+      changes.push([run.storages.freed[storage]!, -run.storages.nbytes[storage]!]);
   }
   if (!changes.length) return null;
   changes.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
@@ -37,10 +38,19 @@ export function spark(run: Run, storages: Iterable<number>): HTMLElement | null 
     const y = (kHeight - 2 - (level[x]! / top) * (kHeight - 6)).toFixed(1);
     line += x === 0 ? `M0 ${y}` : `H${x}V${y}`;
   }
-  const picture = svg("svg", { viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${kWidth} ${kHeight}`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   picture.append(
     svg("path", { class: "spark-area", d: `${line}V${kHeight}H0Z` }),
     svg("path", { class: "spark-line", d: line, "vector-effect": "non-scaling-stroke" }),
   );
-  return h("figure", { class: "spark" }, picture as unknown as HTMLElement, h("figcaption", { class: "dim" }, `held over the run, at most ${bytes(top)}`));
+  return h(
+    "figure",
+    { class: "spark" },
+    picture as unknown as HTMLElement,
+    h("figcaption", { class: "dim" }, `held over the run, at most ${bytes(top)}`),
+  );
 }

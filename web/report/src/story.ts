@@ -9,7 +9,13 @@ import type { View } from "./view.ts";
 const kShownHolders = 40;
 
 export class Story {
-  readonly element = h("aside", { class: "story", role: "dialog", "aria-label": "Story of a tensor", tabindex: -1, hidden: true });
+  readonly element = h("aside", {
+    class: "story",
+    role: "dialog",
+    "aria-label": "Story of a tensor",
+    tabindex: -1,
+    hidden: true,
+  });
   private before: Element | null = null;
 
   constructor(private readonly view: View) {
@@ -33,7 +39,14 @@ export class Story {
     if (this.element.hidden) this.before = document.activeElement;
     this.element.hidden = false;
     document.body.classList.add("with-story");
-    fill(this.element, this.head(view.tensor), this.facts(view.tensor), this.life(view.tensor), this.holders(view.tensor), this.errors(view.tensor));
+    fill(
+      this.element,
+      this.head(view.tensor),
+      this.facts(view.tensor),
+      this.life(view.tensor),
+      this.holders(view.tensor),
+      this.errors(view.tensor),
+    );
     this.element.scrollTop = 0;
     this.element.focus({ preventScroll: true });
   }
@@ -46,12 +59,28 @@ export class Story {
       "header",
       {},
       h("h2", {}, run.label(tensor), h("span", { class: "dim" }, ` #${t.id[tensor]}`)),
-      h("button", { class: "close", "aria-label": "Close the story", on: { click: () => this.view.open(null) } }, "×"),
+      h(
+        "button",
+        {
+          class: "close",
+          "aria-label": "Close the story",
+          on: { click: () => this.view.open(null) },
+        },
+        "×",
+      ),
       h(
         "div",
         { class: "actions" },
-        h("button", { class: "quiet", on: { click: () => this.view.show_life(t.born[tensor]!, end) } }, "Zoom to its life"),
-        h("button", { class: "quiet", on: { click: () => this.view.set_moment(t.born[tensor]!) } }, "Choose its birth"),
+        h(
+          "button",
+          { class: "quiet", on: { click: () => this.view.show_life(t.born[tensor]!, end) } },
+          "Zoom to its life",
+        ),
+        h(
+          "button",
+          { class: "quiet", on: { click: () => this.view.set_moment(t.born[tensor]!) } },
+          "Choose its birth",
+        ),
       ),
     );
   }
@@ -67,16 +96,26 @@ export class Story {
       ["shape", run.text(t.shape[tensor]!) || "[]"],
       ["dtype", run.text(t.dtype[tensor]!)],
       ["bytes", `${count(t.nbytes[tensor]!)} (${bytes(t.nbytes[tensor]!)})`],
-      ["category", storage === kNone ? "symbolic: it has no storage" : categories[category_at(run, storage, Math.min(t.died[tensor]! - 1, run.length))]!],
+      [
+        "category",
+        storage === kNone
+          ? "symbolic: it has no storage"
+          : categories[category_at(run, storage, Math.min(t.died[tensor]! - 1, run.length))]!,
+      ],
     ];
     if (flags & kView && storage !== kNone) {
-      rows.push(["view", `of ${bytes(run.storages.nbytes[storage]!)} (${percent(t.nbytes[tensor]!, run.storages.nbytes[storage]!)} of its storage)`]);
+      rows.push([
+        "view",
+        `of ${bytes(run.storages.nbytes[storage]!)} (${percent(t.nbytes[tensor]!, run.storages.nbytes[storage]!)} of its storage)`,
+      ]);
     }
     if (flags & kReused) rows.push(["storage", "taken over from an input that died for it"]);
     return h(
       "dl",
       { class: "facts-list" },
-      ...rows.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+      ...rows
+        .filter(([, value]) => value)
+        .flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
     );
   }
 
@@ -90,7 +129,11 @@ export class Story {
       h("li", {}, h("b", {}, name), h("span", { class: "when" }, time), h("div", {}, ...children));
     const line = (...parts: (Node | string | null)[]) => h("div", {}, ...parts);
     const scopes: string[] = [];
-    for (let span = t.scope[tensor]!; span !== kNone && scopes.length < 8; span = run.spans.parent[span]!) {
+    for (
+      let span = t.scope[tensor]!;
+      span !== kNone && scopes.length < 8;
+      span = run.spans.parent[span]!
+    ) {
       scopes.unshift(run.span_label(span));
     }
     return h(
@@ -103,7 +146,10 @@ export class Story {
         step(
           "born",
           t.flags[tensor]! & kBefore ? "before the recording" : when(t.born[tensor]!),
-          line(h("span", { class: "mono" }, run.text(t.op[tensor]!)), ` on thread ${t.thread[tensor]}`),
+          line(
+            h("span", { class: "mono" }, run.text(t.op[tensor]!)),
+            ` on thread ${t.thread[tensor]}`,
+          ),
           source(run, t.birth_site[tensor]!),
           scopes.length ? line(h("span", { class: "dim" }, `in ${scopes.join(" › ")}`)) : null,
         ),
@@ -113,7 +159,10 @@ export class Story {
           : step(
               "died",
               when(t.died[tensor]!),
-              line(h("span", { class: "mono" }, run.text(t.cause[tensor]!)), t.death_by[tensor] ? `: ${run.text(t.death_by[tensor]!)}` : null),
+              line(
+                h("span", { class: "mono" }, run.text(t.cause[tensor]!)),
+                t.death_by[tensor] ? `: ${run.text(t.death_by[tensor]!)}` : null,
+              ),
               source(run, t.death_site[tensor]!),
             ),
       ),
@@ -139,9 +188,18 @@ export class Story {
     if (storage === kNone) return null;
     const on = [...run.tensors_on(storage)];
     const kind = (each: number) =>
-      t.owner[each] ? "saved value" : t.flags[each]! & kView ? "view" : t.flags[each]! & kReused ? "reused it" : "tensor";
+      t.owner[each]
+        ? "saved value"
+        : t.flags[each]! & kView
+          ? "view"
+          : t.flags[each]! & kReused
+            ? "reused it"
+            : "tensor";
     const { nbytes, slack, born, freed } = run.storages;
-    const until = freed[storage] === Infinity ? "held to the end" : `freed at ${moment(freed[storage]!, run.length)}`;
+    const until =
+      freed[storage] === Infinity
+        ? "held to the end"
+        : `freed at ${moment(freed[storage]!, run.length)}`;
     return h(
       "div",
       {},
@@ -154,18 +212,30 @@ export class Story {
       h(
         "ul",
         { class: "holders" },
-        ...on.slice(0, kShownHolders).map((each) =>
-          h(
-            "li",
-            { class: each === tensor ? "self" : undefined },
-            each === tensor
-              ? h("b", {}, run.label(each))
-              : h("button", { class: "link", on: { click: () => this.view.open(each) } }, run.label(each)),
-            h("span", { class: "dim" }, ` ${kind(each)} #${t.id[each]}, ${run.site_text(t.birth_site[each]!)}`),
-            this.bar(t.born[each]!, t.died[each]!),
+        ...on
+          .slice(0, kShownHolders)
+          .map((each) =>
+            h(
+              "li",
+              { class: each === tensor ? "self" : undefined },
+              each === tensor
+                ? h("b", {}, run.label(each))
+                : h(
+                    "button",
+                    { class: "link", on: { click: () => this.view.open(each) } },
+                    run.label(each),
+                  ),
+              h(
+                "span",
+                { class: "dim" },
+                ` ${kind(each)} #${t.id[each]}, ${run.site_text(t.birth_site[each]!)}`,
+              ),
+              this.bar(t.born[each]!, t.died[each]!),
+            ),
           ),
-        ),
-        on.length > kShownHolders ? h("li", { class: "dim" }, `and ${count(on.length - kShownHolders)} more`) : null,
+        on.length > kShownHolders
+          ? h("li", { class: "dim" }, `and ${count(on.length - kShownHolders)} more`)
+          : null,
       ),
     );
   }
@@ -173,8 +243,17 @@ export class Story {
   private errors(tensor: number): HTMLElement | null {
     const { run } = this.view;
     const id = run.tensors.id[tensor]!;
-    const about = [...run.raised.time.keys()].filter((i) => id !== 0 && run.raised.tensor[i] === id);
+    const about = [...run.raised.time.keys()].filter(
+      (i) => id !== 0 && run.raised.tensor[i] === id,
+    );
     if (!about.length || run.tensors.owner[tensor]) return null;
-    return h("div", {}, h("h3", {}, "Errors about it"), ...about.slice(0, 5).map((i) => h("pre", { class: "error-text" }, run.text(run.raised.text[i]!))));
+    return h(
+      "div",
+      {},
+      h("h3", {}, "Errors about it"),
+      ...about
+        .slice(0, 5)
+        .map((i) => h("pre", { class: "error-text" }, run.text(run.raised.text[i]!))),
+    );
   }
 }

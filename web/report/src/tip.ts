@@ -11,7 +11,10 @@ export function hide_tip(): void {
   tip.hidden = true;
 }
 
-export function show_tip(client: { x: number; y: number }, ...children: (Node | string | null)[]): void {
+export function show_tip(
+  client: { x: number; y: number },
+  ...children: (Node | string | null)[]
+): void {
   fill(tip, ...children);
   tip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tip;

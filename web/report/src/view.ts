@@ -93,7 +93,10 @@ export class View {
 
   // The keyboard's way: the window follows.
   move_cursor(by: number): number {
-    const from = this.cursor !== null && this.cursor >= this.t0 && this.cursor <= this.t1 ? this.cursor : (this.t0 + this.t1) / 2;
+    const from =
+      this.cursor !== null && this.cursor >= this.t0 && this.cursor <= this.t1
+        ? this.cursor
+        : (this.t0 + this.t1) / 2;
     const to = Math.max(0, Math.min(from + by, this.run.length));
     if (to < this.t0) this.pan(to - this.t0);
     if (to > this.t1) this.pan(to - this.t1);
@@ -128,7 +131,9 @@ export class View {
     const { tensors } = run;
     const texts = run.strings.map((text) => text.toLowerCase().includes(wanted));
     const sites = run.sites.map(
-      (site) => `${site.file}:${site.line}`.toLowerCase().includes(wanted) || site.function.toLowerCase().includes(wanted),
+      (site) =>
+        `${site.file}:${site.line}`.toLowerCase().includes(wanted) ||
+        site.function.toLowerCase().includes(wanted),
     );
     texts[0] = false;
     const id = /^#\d+$/.test(wanted) ? Number(wanted.slice(1)) : -1;
