@@ -1,5 +1,5 @@
 // What lives at a moment, largest first.
-import { type Run, kNone } from "./run.ts";
+import { type Run, categories, kNone } from "./run.ts";
 import type { View } from "./view.ts";
 
 export interface Live {
@@ -37,6 +37,18 @@ export function category_at(run: Run, storage: number, time: number): number {
     category = changes.to[index]!;
   }
   return category;
+}
+
+export const kSymbolic = categories.length;
+
+// The category that each tensor's storage had at its birth; kSymbolic where there is no storage.
+export function birth_categories(run: Run): Uint8Array {
+  const { count, storage, born } = run.tensors;
+  const out = new Uint8Array(count).fill(kSymbolic);
+  for (let i = 0; i < count; ++i) {
+    if (storage[i] !== kNone) out[i] = category_at(run, storage[i]!, born[i]!);
+  }
+  return out;
 }
 
 let later_changes: Map<number, number[]> | undefined;

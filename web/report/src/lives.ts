@@ -4,19 +4,19 @@
 import { h, say } from "./dom.ts";
 import { bytes, moment, time as duration } from "./format.ts";
 import { Lanes, last_born } from "./lanes.ts";
-import { category_at } from "./live.ts";
+import { birth_categories, kSymbolic } from "./live.ts";
 import { Panel } from "./panel.ts";
-import { categories, kNone } from "./run.ts";
+import { kNone } from "./run.ts";
 import { colour } from "./theme.ts";
 import { hide_tip, show_tip } from "./tip.ts";
 import type { View } from "./view.ts";
 
 const kHeight = 340;
 const kTallest = 18;
-const kSymbolic = categories.length;
 
 export class Lives extends Panel {
   private lanes: Lanes;
+  private readonly kinds: Uint8Array;
   private row = kTallest;
   private scroll = 0;
   private chosen: number | null = null; // a tensor, by the keyboard
@@ -31,6 +31,7 @@ export class Lives extends Panel {
       height: kHeight,
     });
     this.lanes = new Lanes(view.run, null);
+    this.kinds = birth_categories(view.run);
     for (const finding of view.run.findings) {
       if (finding.problem <= 1 && finding.site !== kNone) this.leaking.add(finding.site);
     }
@@ -107,20 +108,22 @@ export class Lives extends Panel {
     g.beginPath();
     g.rect(this.left, 0, this.right - this.left, this.height);
     g.clip();
-    const batches = new Map<string, number[]>();
+    const batches: number[][] = Array.from({ length: kSymbolic + 1 }, () => []);
     const leaks: number[] = [];
     const texts: { x0: number; x1: number; y: number; tensor: number }[] = [];
     const first = Math.max(0, Math.floor(this.scroll / this.row));
     const last = Math.min(this.lanes.count, Math.ceil((this.scroll + this.height) / this.row));
     for (let lane = first; lane < last; ++lane) this.lay_lane(lane, batches, leaks, texts);
-    for (const [style, rects] of batches) {
+    const fill = (style: string, rects: number[]) => {
       g.fillStyle = style;
-      for (let i = 0; i < rects.length; i += 4)
+      for (let i = 0; i < rects.length; i += 4) {
         g.fillRect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
-    }
-    g.fillStyle = colour("bad");
-    for (let i = 0; i < leaks.length; i += 4)
-      g.fillRect(leaks[i]!, leaks[i + 1]!, leaks[i + 2]!, leaks[i + 3]!);
+      }
+    };
+    batches.forEach((rects, kind) =>
+      fill(colour(kind === kSymbolic ? "symbolic" : `category-${kind}`), rects),
+    );
+    fill(colour("bad"), leaks);
     if (this.row >= 13) this.draw_texts(texts);
     this.outline(this.view.tensor, colour("ink"));
     if (document.activeElement === this.canvas) this.outline(this.chosen, colour("accent"));
@@ -130,7 +133,7 @@ export class Lives extends Panel {
 
   private lay_lane(
     lane: number,
-    batches: Map<string, number[]>,
+    batches: number[][],
     leaks: number[],
     texts: { x0: number; x1: number; y: number; tensor: number }[],
   ): void {
@@ -159,9 +162,7 @@ export class Lives extends Panel {
         this.right + 2,
         short ? Math.max(Math.ceil(end) - 1, from + 1) : end - 0.5,
       );
-      const style = this.colour_of(tensor);
-      let batch = batches.get(style);
-      if (!batch) batches.set(style, (batch = []));
+      const batch = batches[this.kinds[tensor]!]!;
       const saved = owner[tensor] !== 0;
       const y = saved ? top + ((this.row - gap - thin) >> 1) : top;
       const end_of_last = batch.length - 2;
@@ -188,14 +189,6 @@ export class Lives extends Panel {
     }
   }
 
-  private colour_of(tensor: number): string {
-    const { run } = this.view;
-    const storage = run.tensors.storage[tensor]!;
-    const kind =
-      storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
-    return colour(kind === kSymbolic ? "symbolic" : `category-${kind}`);
-  }
-
   private draw_texts(texts: { x0: number; x1: number; y: number; tensor: number }[]): void {
     const { g } = this;
     const { run } = this.view;
@@ -203,9 +196,7 @@ export class Lives extends Panel {
     g.textAlign = "left";
     g.textBaseline = "middle";
     for (const { x0, x1, y, tensor } of texts) {
-      const storage = run.tensors.storage[tensor]!;
-      const kind =
-        storage === kNone ? kSymbolic : category_at(run, storage, run.tensors.born[tensor]!);
+      const kind = this.kinds[tensor]!;
       if (run.tensors.owner[tensor]) continue;
       g.fillStyle = colour(kind === kSymbolic ? "band-ink" : `on-category-${kind}`);
       const shape = run.text(run.tensors.shape[tensor]!);

@@ -6,6 +6,7 @@ import type { View } from "./view.ts";
 const kHeight = 34;
 
 export class Overview extends Panel {
+  private slices: Int32Array = new Int32Array(0); // the same at every zoom
   private grip: { kind: "left" | "right" | "window"; from: number; t0: number; t1: number } | null =
     null;
 
@@ -34,7 +35,10 @@ export class Overview extends Panel {
   protected draw(): void {
     const { g, view } = this;
     const columns = Math.max(1, Math.round(this.right - this.left));
-    const slices = view.levels.slices(0, view.run.length, columns);
+    if (this.slices.length !== columns) {
+      this.slices = view.levels.slices(0, view.run.length, columns);
+    }
+    const { slices } = this;
     const top = view.levels.peak_bytes || 1;
     g.fillStyle = colour("strip");
     g.beginPath();
