@@ -169,7 +169,9 @@ export class Flame {
         },
       },
       width > 30 ? h("span", {}, text) : null,
-      width > 150 && node.depth > 0 ? h("span", { class: "figure" }, bytes(data.bytes)) : null,
+      width > (node.depth === 3 ? 230 : 150) && node.depth > 0
+        ? h("span", { class: "figure" }, bytes(data.bytes))
+        : null,
     );
   }
 

@@ -13,11 +13,18 @@ import type { View } from "./view.ts";
 
 const kHeight = 340;
 const kTallest = 18;
+const kWithText = 16; // rows from this height on
+const kKinds = kSymbolic + 1;
+const kPale = 0.4;
 
 export class Lives extends Panel {
   private lanes: Lanes;
   private readonly kinds: Uint8Array;
-  private row = kTallest;
+  private rows: Int32Array = new Int32Array(0); // lanes with a life in the window
+  private row_of: Int32Array = new Int32Array(0); // by lane; -1: not shown
+  private laid_out: [number, number] | null = null; // the window that the rows are for
+  private row = kTallest; // height
+  private row_by_hand: number | null = null;
   private scroll = 0;
   private chosen: number | null = null; // a tensor, by the keyboard
   private readonly leaking = new Set<number>(); // sites
@@ -35,11 +42,11 @@ export class Lives extends Panel {
     for (const finding of view.run.findings) {
       if (finding.problem <= 1 && finding.site !== kNone) this.leaking.add(finding.site);
     }
-    this.choose_rows();
+    this.choose_height();
     view.on(["filter"], () => {
       this.lanes = new Lanes(view.run, view.shown);
       this.chosen = null;
-      this.choose_rows();
+      this.choose_height();
       this.redraw();
     });
     view.on(["tensor"], () => {
@@ -55,22 +62,50 @@ export class Lives extends Panel {
     this.canvas.addEventListener("pointerup", () => (this.thumb = null), { capture: true });
   }
 
-  // All lanes in sight where that leaves them visible.
-  private choose_rows(): void {
+  // As high as all of the run needs, so that the page stays where it is at every zoom.
+  private choose_height(): void {
     const count = Math.max(1, this.lanes.count);
-    this.row = Math.max(4, Math.min(kTallest, Math.floor(kHeight / count)));
+    const row = this.fitting_row(count);
+    this.laid_out = null;
     this.scroll = 0;
-    this.set_height(Math.min(kHeight, Math.max(3 * kTallest, count * this.row + 4)));
+    this.set_height(Math.min(kHeight, Math.max(3 * kTallest, count * row + 4)));
+  }
+
+  // All rows in sight where that leaves them visible; names are worth a little scrolling.
+  private fitting_row(count: number): number {
+    const fit = Math.floor(kHeight / Math.max(1, count));
+    if (fit >= 10) return Math.max(kWithText, Math.min(kTallest, fit));
+    return Math.max(4, fit);
+  }
+
+  // Lanes where nothing lives in the window take no room.
+  private lay_out(): void {
+    const { run, t0, t1 } = this.view;
+    if (this.laid_out && this.laid_out[0] === t0 && this.laid_out[1] === t1) return;
+    this.laid_out = [t0, t1];
+    this.row_of = new Int32Array(this.lanes.count).fill(-1);
+    const rows: number[] = [];
+    for (let lane = 0; lane < this.lanes.count; ++lane) {
+      const members = this.lanes.lane(lane);
+      const last = members[last_born(run, members, t1)];
+      if (last === undefined || run.tensors.died[last]! < t0) continue;
+      this.row_of[lane] = rows.length;
+      rows.push(lane);
+    }
+    this.rows = Int32Array.from(rows);
+    this.row = this.row_by_hand ?? this.fitting_row(rows.length);
+    this.scroll = Math.max(0, Math.min(this.scroll, this.scroll_range));
   }
 
   taller(factor: number): void {
     const middle = (this.scroll + this.height / 2) / this.row;
     this.row = Math.max(2, Math.min(28, Math.round(this.row * factor)));
+    this.row_by_hand = this.row;
     this.scroll_to(middle * this.row - this.height / 2);
   }
 
   private get scroll_range(): number {
-    return Math.max(0, this.lanes.count * this.row - this.height + 4);
+    return Math.max(0, this.rows.length * this.row - this.height + 4);
   }
 
   private scroll_to(y: number): void {
@@ -82,17 +117,24 @@ export class Lives extends Panel {
     this.scroll_to(this.scroll + by);
   }
 
-  private reveal(tensor: number): void {
+  // The upper edge of a tensor's row, on the canvas; none when the tensor is not shown.
+  private top_of(tensor: number): number | null {
+    this.lay_out();
     const lane = this.lanes.lane_of[tensor]!;
-    if (lane < 0) return;
-    const y = lane * this.row;
-    if (y < this.scroll || y + this.row > this.scroll + this.height) {
-      this.scroll_to(y - this.height / 2);
+    const row = lane < 0 ? -1 : this.row_of[lane]!;
+    return row < 0 ? null : row * this.row - this.scroll;
+  }
+
+  private reveal(tensor: number): void {
+    const top = this.top_of(tensor);
+    if (top !== null && (top < 0 || top + this.row > this.height)) {
+      this.scroll_to(this.scroll + top - this.height / 2);
     }
   }
 
   protected draw(): void {
     const { g } = this;
+    this.lay_out();
     if (!this.lanes.count) {
       this.font(13);
       g.fillStyle = colour("muted");
@@ -108,31 +150,34 @@ export class Lives extends Panel {
     g.beginPath();
     g.rect(this.left, 0, this.right - this.left, this.height);
     g.clip();
-    const batches: number[][] = Array.from({ length: kSymbolic + 1 }, () => []);
+    const batches: number[][] = Array.from({ length: 2 * kKinds }, () => []);
     const leaks: number[] = [];
     const texts: { x0: number; x1: number; y: number; tensor: number }[] = [];
     const first = Math.max(0, Math.floor(this.scroll / this.row));
-    const last = Math.min(this.lanes.count, Math.ceil((this.scroll + this.height) / this.row));
-    for (let lane = first; lane < last; ++lane) this.lay_lane(lane, batches, leaks, texts);
+    const last = Math.min(this.rows.length, Math.ceil((this.scroll + this.height) / this.row));
+    for (let row = first; row < last; ++row) this.lay_row(row, batches, leaks, texts);
     const fill = (style: string, rects: number[]) => {
       g.fillStyle = style;
       for (let i = 0; i < rects.length; i += 4) {
         g.fillRect(rects[i]!, rects[i + 1]!, rects[i + 2]!, rects[i + 3]!);
       }
     };
-    batches.forEach((rects, kind) =>
-      fill(colour(kind === kSymbolic ? "symbolic" : `category-${kind}`), rects),
-    );
+    batches.forEach((rects, index) => {
+      const kind = index % kKinds;
+      g.globalAlpha = index < kKinds ? 1 : kPale;
+      fill(colour(kind === kSymbolic ? "symbolic" : `category-${kind}`), rects);
+    });
+    g.globalAlpha = 1;
     fill(colour("bad"), leaks);
-    if (this.row >= 13) this.draw_texts(texts);
+    if (this.row >= kWithText) this.draw_texts(texts);
     this.outline(this.view.tensor, colour("ink"));
     if (document.activeElement === this.canvas) this.outline(this.chosen, colour("accent"));
     g.restore();
     this.draw_gutter(first, last);
   }
 
-  private lay_lane(
-    lane: number,
+  private lay_row(
+    row: number,
     batches: number[][],
     leaks: number[],
     texts: { x0: number; x1: number; y: number; tensor: number }[],
@@ -141,9 +186,9 @@ export class Lives extends Panel {
     const { run } = view;
     const { born, died, owner, birth_site } = run.tensors;
     const scale = (this.right - this.left) / view.span;
-    const members = this.lanes.lane(lane);
+    const members = this.lanes.lane(this.rows[row]!);
     const gap = this.row >= 4 ? 1 : 0;
-    const top = Math.round(lane * this.row - this.scroll);
+    const top = Math.round(row * this.row - this.scroll);
     const thin = Math.max(1, Math.round((this.row - gap) * 0.5));
     for (let i = Math.max(0, last_born(run, members, view.t0)); i < members.length;) {
       const tensor = members[i]!;
@@ -162,8 +207,10 @@ export class Lives extends Panel {
         this.right + 2,
         short ? Math.max(Math.ceil(end) - 1, from + 1) : end - 0.5,
       );
-      const batch = batches[this.kinds[tensor]!]!;
-      const saved = owner[tensor] !== 0;
+      // A saved value is thin, or pale where there is room for its name.
+      const saved = owner[tensor] !== 0 && this.row < kWithText;
+      const pale = owner[tensor] !== 0 && !saved;
+      const batch = batches[this.kinds[tensor]! + (pale ? kKinds : 0)]!;
       const y = saved ? top + ((this.row - gap - thin) >> 1) : top;
       const end_of_last = batch.length - 2;
       if (
@@ -197,8 +244,8 @@ export class Lives extends Panel {
     g.textBaseline = "middle";
     for (const { x0, x1, y, tensor } of texts) {
       const kind = this.kinds[tensor]!;
-      if (run.tensors.owner[tensor]) continue;
-      g.fillStyle = colour(kind === kSymbolic ? "band-ink" : `on-category-${kind}`);
+      const plain = kind === kSymbolic || run.tensors.owner[tensor] !== 0;
+      g.fillStyle = colour(plain ? "ink" : `on-category-${kind}`);
       const shape = run.text(run.tensors.shape[tensor]!);
       g.fillText(
         this.fit_text(`${run.label(tensor)}  ${shape}`, x1 - x0 - 10),
@@ -211,8 +258,8 @@ export class Lives extends Panel {
 
   private outline(tensor: number | null, style: string): void {
     if (tensor === null) return;
-    const lane = this.lanes.lane_of[tensor]!;
-    if (lane < 0) return;
+    const top = this.top_of(tensor);
+    if (top === null) return;
     const { g } = this;
     const { born, died } = this.view.run.tensors;
     const x0 = Math.max(this.left + 1, this.x(born[tensor]!));
@@ -222,7 +269,7 @@ export class Lives extends Panel {
     );
     g.strokeStyle = style;
     g.lineWidth = 2;
-    g.strokeRect(x0, lane * this.row - this.scroll, x1 - x0, Math.max(3, this.row - 1));
+    g.strokeRect(x0, top, x1 - x0, Math.max(3, this.row - 1));
     g.lineWidth = 1;
   }
 
@@ -232,16 +279,16 @@ export class Lives extends Panel {
     g.fillStyle = colour("muted");
     g.textAlign = "right";
     g.textBaseline = "middle";
-    // Numbers of lanes: how many tensors live at once.
+    // Numbers of rows: about how many tensors live at once.
     const step =
       [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((each) => each * this.row >= 40) ?? 2000;
-    for (let lane = Math.ceil(Math.max(1, first) / step) * step; lane <= last; lane += step) {
-      const y = lane * this.row - this.scroll - this.row / 2;
-      if (y > 6 && y < this.height - 4) g.fillText(String(lane), this.left - 8, y);
+    for (let row = Math.ceil(Math.max(1, first) / step) * step; row <= last; row += step) {
+      const y = row * this.row - this.scroll - this.row / 2;
+      if (y > 6 && y < this.height - 4) g.fillText(String(row), this.left - 8, y);
     }
     g.textBaseline = "alphabetic";
     if (this.scroll_range > 0) {
-      const share = this.height / (this.lanes.count * this.row);
+      const share = this.height / (this.rows.length * this.row);
       const size = Math.max(24, this.height * share);
       g.fillStyle = colour("thumb");
       g.beginPath();
@@ -267,7 +314,7 @@ export class Lives extends Panel {
   private move_thumb(event: PointerEvent): void {
     if (!this.thumb) return;
     event.stopImmediatePropagation();
-    const size = Math.max(24, (this.height * this.height) / (this.lanes.count * this.row));
+    const size = Math.max(24, (this.height * this.height) / (this.rows.length * this.row));
     this.scroll_to(
       this.thumb.scroll +
         ((event.offsetY - this.thumb.y) * this.scroll_range) / (this.height - size),
@@ -275,8 +322,8 @@ export class Lives extends Panel {
   }
 
   private find(time: number, y: number): number | null {
-    const lane = Math.floor((y + this.scroll) / this.row);
-    if (lane < 0 || lane >= this.lanes.count) return null;
+    const lane = this.rows[Math.floor((y + this.scroll) / this.row)];
+    if (lane === undefined) return null;
     const { run, span } = this.view;
     const members = this.lanes.lane(lane);
     const reach = (3 * span) / (this.right - this.left);
@@ -337,7 +384,8 @@ export class Lives extends Panel {
       view.open(this.chosen);
       return true;
     }
-    if (!this.lanes.count) return false;
+    this.lay_out();
+    if (!this.rows.length) return false;
     const { born, died } = run.tensors;
     const nearest = (lane: number, time: number): number => {
       const members = this.lanes.lane(lane);
@@ -345,10 +393,9 @@ export class Lives extends Panel {
     };
     const lane = this.chosen === null ? -1 : this.lanes.lane_of[this.chosen]!;
     if (event.key === "ArrowUp" || event.key === "ArrowDown") {
-      const to = Math.max(
-        0,
-        Math.min(lane + (event.key === "ArrowUp" ? -1 : 1), this.lanes.count - 1),
-      );
+      const from = lane < 0 ? -1 : this.row_of[lane]!;
+      const by = event.key === "ArrowUp" ? -1 : 1;
+      const to = this.rows[Math.max(0, Math.min(from + by, this.rows.length - 1))]!;
       const time =
         view.cursor ?? (this.chosen === null ? view.t0 : Math.max(born[this.chosen]!, view.t0));
       this.chosen = nearest(to, time);
@@ -366,7 +413,7 @@ export class Lives extends Panel {
     view.later(this.redraw);
     const box = this.canvas.getBoundingClientRect();
     const x = Math.max(this.left, Math.min(this.x(begin), this.right));
-    const y = this.lanes.lane_of[this.chosen]! * this.row - this.scroll + this.row;
+    const y = (this.top_of(this.chosen) ?? 0) + this.row;
     this.describe(this.chosen, { x: box.left + x, y: box.top + y });
     return true;
   }

@@ -100,7 +100,7 @@ function timeline(view: View): HTMLElement {
       h(
         "span",
         { class: "dim" },
-        "  saved values are thin; a red line: a finding, alive at the end",
+        "  saved values are thin or pale; a red line: a finding, alive at the end",
       ),
       h("span", { class: "grow" }),
       h(
