@@ -116,6 +116,7 @@ void add_work(Columns& columns, const Run& run) {
   columns.whole("op.bytes", run.ops, [](const OpRun& o) { return o.bytes; });
 
   std::vector<double> values;
+  values.reserve(run.values.size());
   for (const Value& value : run.values) values.push_back(value.value);
   columns.whole("value.name", run.values, [](const Value& v) { return v.name; });
   columns.whole("value.time", run.values, [](const Value& v) { return v.time; });
