@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 
 #include "commands.h"
 #include "report/names.h"
+#include "report/run.h"
 #include "runtime/settings.h"
 #include "tenure/tenure.h"
 #include "terminal.h"
@@ -178,7 +180,27 @@ void try_leak_check() {
   check(leaks.survivors().empty(), "a tensor that died was seen");
 }
 
+// What is recorded of a tensor can be read back.
+void try_recording() {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("tenure-doctor-{}.tenure", getpid());
+  struct Remove {
+    const std::filesystem::path& file;
+    ~Remove() {
+      std::error_code ignored;
+      std::filesystem::remove(file, ignored);
+    }
+  } const remove{file};
+  {
+    Recording recording(file.string());
+    zeros({4}) + 1.f;
+  }
+  const report::Run run = report::read_run(file);
+  check(!run.cut_short && run.tensors.size() >= 2, "a recording does not hold what happened");
+}
+
 int run() {
+  zeros({});  // what the environment says is read with the first tensor
   const Terminal to = terminal();
   bool is_well = true;
   std::size_t label_width = 14;
@@ -220,11 +242,12 @@ int run() {
   label_width = 14;
 
   section("\nself-test");
-  const std::array<std::pair<std::string_view, void (*)()>, 4> tests{
+  const std::array<std::pair<std::string_view, void (*)()>, 5> tests{
       {{"operation", try_operation},
        {"gradient", try_gradient},
        {"function", try_function},
-       {"leak check", try_leak_check}}};
+       {"leak check", try_leak_check},
+       {"recording", try_recording}}};
   for (const auto& [name, test] : tests) {
     Line line{std::string(name), to.paint(Colour::green, "passed")};
     try {

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,15 @@ Colour colour_of(report::Problem problem) {
 // The line itself, where the source is at hand.
 std::string source_line(const report::Run& run, std::uint32_t site) {
   if (site >= run.sites.size()) return "";
-  std::ifstream file(std::string(report::text_of(run, run.sites[site].file)));
+  const std::filesystem::path path(report::text_of(run, run.sites[site].file));
+  std::ifstream file(path);
+  // The compiler was given it as seen from a folder of the build, which the program lies in.
+  std::filesystem::path folder =
+      std::filesystem::path(run.program.substr(0, run.program.find(' ')));
+  while (!file.is_open() && path.is_relative() && folder.has_relative_path()) {
+    folder = folder.parent_path();
+    file.open(folder / path);
+  }
   std::string line;
   for (std::uint32_t i = 0; i < run.sites[site].line; ++i) {
     if (!std::getline(file, line)) return "";
@@ -57,7 +66,8 @@ std::string findings_text(const Terminal& to, const report::Run& run,
     }
     text += title;
     const std::string path = report::site_path(run, finding.site);
-    if (const std::string source = source_line(run, finding.site); !source.empty()) {
+    if (std::string source = source_line(run, finding.site); !source.empty()) {
+      if (display_width(source) + 14 > width) source = cut(source, width - 14);
       text += to.paint(Colour::dim, fmt::format("            {}\n              {}", path, source)) +
               "\n";
     } else {

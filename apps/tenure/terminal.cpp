@@ -29,16 +29,6 @@ bool locale_is_utf8() {
   return false;
 }
 
-// The first `width` characters, of which the last says that there were more.
-std::string cut(std::string_view text, std::size_t width) {
-  std::size_t seen = 0, end = 0;
-  for (; end < text.size(); ++end) {
-    const bool is_start = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
-    if (is_start && seen++ == width - 1) break;
-  }
-  return std::string(text.substr(0, end)) + "~";
-}
-
 }  // namespace
 
 std::string Terminal::paint(Colour colour, std::string_view text) const {
@@ -61,13 +51,22 @@ Terminal terminal() {
   } else if (const int columns = number_in_environment("COLUMNS"); columns > 0) {
     result.width = columns;
   }
-  result.width = std::clamp(result.width, 60, 160);
+  result.width = std::clamp(result.width, 72, 160);
   return result;
 }
 
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+  std::size_t seen = 0, end = 0;
+  for (; end < text.size(); ++end) {
+    const bool is_start = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
+    if (is_start && seen++ == width - 1) break;
+  }
+  return std::string(text.substr(0, end)) + "~";
 }
 
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
@@ -120,7 +119,7 @@ std::string Table::text(const Terminal& to, std::string_view indent) const {
   std::size_t total = indent.size();
   for (const std::size_t width : widths) total += width + 2;
   const std::size_t limit = static_cast<std::size_t>(to.width) + 2;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
+  for (std::size_t i = widths.size(); i-- > 0;) {
     if (!columns_[i].is_flexible || total <= limit) continue;
     const std::size_t less =
         std::min(total - limit, widths[i] - std::min<std::size_t>(widths[i], 12));

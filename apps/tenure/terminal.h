@@ -21,7 +21,8 @@ struct Terminal {
 };
 Terminal terminal();
 
-std::size_t display_width(std::string_view text);  // of UTF-8
+std::size_t display_width(std::string_view text);           // of UTF-8
+std::string cut(std::string_view text, std::size_t width);  // ~ at the end says that it was longer
 // Lines of at most `width`, broken at blanks, each behind `indent`.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 

@@ -41,6 +41,25 @@ std::vector<std::uint32_t> some_of(const std::vector<std::uint32_t>& tensors) {
   return some;
 }
 
+namespace {
+
+// What an error says is to be done: its last paragraph or, where it has one only, what stands
+// behind the last colon that a place or a name does not end with.
+std::string remedy_in(std::string_view text) {
+  if (const std::size_t last = text.rfind("\n\n"); last != text.npos) {
+    text.remove_prefix(last + 2);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    return std::string(text);
+  }
+  if (const std::size_t at = text.find(": make it "); at != text.npos)
+    text.remove_prefix(at + 2);
+  else if (const std::size_t colon = text.rfind(": "); colon != text.npos)
+    text.remove_prefix(colon + 2);
+  return fmt::format("{}.", text);
+}
+
+}  // namespace
+
 // One finding for each place and error; the first of its tensors is the first that it happened to.
 std::vector<Finding> find_misuse(const Facts& facts) {
   const Run& run = facts.run;
@@ -66,10 +85,7 @@ std::vector<Finding> find_misuse(const Facts& facts) {
       finding.title = raised.site == kNone
                           ? std::string(first)
                           : fmt::format("{}: {}", site_text(run, raised.site), first);
-      // The error's own last paragraph says what to do.
-      const std::size_t last = text.rfind("\n\n");
-      finding.remedy = last == text.npos ? "see the error's text." : text.substr(last + 2);
-      finding.remedy.erase(0, finding.remedy.find_first_not_of(' '));
+      finding.remedy = remedy_in(text);
     }
     ++finding.count;
     if (const auto found = by_id.find(raised.tensor); raised.tensor != 0 && found != by_id.end()) {

@@ -9,8 +9,8 @@
 //   - stayers were born all through, in each quarter of the way (a warm-up, or a cache that meets a
 //     new key now and then, has them in the beginning);
 //   - the number alive rose to the end (one that is bounded does not);
-//   - the way is at least half of what the program did, or every step from the first stayer to the
-//     last step (a list that is built once, before the work, is a small part of it);
+//   - the way is most of what the program did, with little after it, or goes on to the last of the
+//     steps that have a name (a list that is built once, before the work, is a small part of it);
 //   - the program did not let go of them while it still worked, by dispose() or by putting them
 //     together in one tensor: those were collected for something.
 //
@@ -22,13 +22,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 
 #include "report/names.h"
 #include "report/rules.h"
@@ -38,6 +40,7 @@ namespace {
 
 constexpr std::size_t kLeastSteps = 12;
 constexpr std::size_t kLeastOfOneLine = 64;  // of a loop that is one line: is it a loop at all?
+constexpr std::uint64_t kTicksOfACall = 4;   // that is made of a few others
 
 using Tensors = std::vector<std::uint32_t>;
 
@@ -73,11 +76,40 @@ std::vector<Line> lines_of(const Run& run) {
   return list;
 }
 
-Tensors stayers_of(const Run& run, const Tensors& tensors) {
+// Of a kind of which there were many and at most two are left, those are what the last turn works
+// with, and one that dies at once while others live on is a part of a longer calculation: they do
+// not stay.
+Tensors stayers_of(const Facts& facts, const Tensors& tensors) {
+  const Run& run = facts.run;
+  struct Kind {
+    std::size_t born = 0;
+    std::size_t left = 0;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, Kind> kinds;
   const std::int64_t last = run.tensors[tensors.back()].born;
+  const auto is_left = [&](const TensorLife& life) {
+    return life.died == kNever || life.died > last;
+  };
+  for (const std::uint32_t i : tensors) {
+    Kind& kind = kinds[{run.tensors[i].op, run.tensors[i].nbytes}];
+    ++kind.born;
+    kind.left += is_left(run.tensors[i]) ? 1 : 0;
+  }
+  const auto death = [&](std::uint32_t i) {
+    const std::int64_t died = run.tensors[i].died;
+    return died == kNever ? std::numeric_limits<std::int64_t>::max() : died;
+  };
+  const std::int64_t last_death = death(*std::ranges::max_element(tensors, {}, death));
   Tensors stayers;
   for (const std::uint32_t i : tensors) {
-    if (run.tensors[i].died == kNever || run.tensors[i].died > last) stayers.push_back(i);
+    const TensorLife& life = run.tensors[i];
+    if (!is_left(life)) continue;
+    const Kind& kind = kinds[{life.op, life.nbytes}];
+    const bool is_working = kind.left <= 2 && kind.born >= kLeastSteps;
+    const bool is_part =
+        life.owner == 0 && death(i) < last_death &&
+        facts.activity.at(life.died) <= facts.activity.at(life.born) + kTicksOfACall;
+    if (!is_working && !is_part) stayers.push_back(i);
   }
   return stayers;
 }
@@ -125,19 +157,39 @@ bool were_let_go(const Facts& facts, const Tensors& stayers) {
   });
 }
 
-bool is_half_of_all(const Facts& facts, const Tensors& stayers) {
+// At least half of what the program did, and little after it: a list that is built for what comes
+// then is neither.
+bool is_most_of_all(const Facts& facts, const Tensors& stayers) {
   const Run& run = facts.run;
-  const std::uint64_t way = facts.activity.at(run.tensors[stayers.back()].born) -
-                            facts.activity.at(run.tensors[stayers.front()].born);
-  return way * 2 >= facts.activity.total();
+  const std::uint64_t end = facts.activity.at(run.tensors[stayers.back()].born);
+  const std::uint64_t way = end - facts.activity.at(run.tensors[stayers.front()].born);
+  return way * 2 >= facts.activity.total() && (facts.activity.total() - end) * 4 <= way;
 }
 
-std::size_t turns_of(const Facts& facts, const Tensors& stayers) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t>> turns;
+// The name without its numbers: dense_7/kernel is made in every turn.
+std::string kind_of(const Run& run, const TensorLife& life) {
+  std::string kind = std::string(text_of(run, life.owner));
+  std::erase_if(kind, [](unsigned char c) { return std::isdigit(c) != 0 || c == '_'; });
+  return fmt::format("{} {} {}", life.op, life.shape, kind);
+}
+
+// Births with nothing of another line between them are of one turn, and so are those of different
+// kinds: there are at most as many turns as of the commonest kind or, since models have many layers
+// alike, as of the rarer kinds of variables.
+std::size_t turns_of(const Facts& facts, const Line& line, const Tensors& stayers) {
+  const Run& run = facts.run;
+  std::set<std::tuple<std::uint32_t, std::uint32_t>> rounds;
+  std::map<std::string, std::size_t> kinds;
   for (const std::uint32_t i : stayers) {
-    turns.insert({facts.run.tensors[i].thread, facts.activity.round(i)});
+    rounds.insert({run.tensors[i].thread, facts.activity.round(i)});
+    ++kinds[kind_of(run, run.tensors[i])];
   }
-  return turns.size();
+  std::vector<std::size_t> counts;
+  for (const auto& [kind, count] : kinds) counts.push_back(count);
+  std::ranges::sort(counts);
+  const std::size_t alike =
+      line.owner_kind == "variable" ? counts[counts.size() / 4] : counts.back();
+  return std::min(rounds.size(), alike);
 }
 
 // A loop that is one line: every turn an operation, and every operation the same.
@@ -154,9 +206,9 @@ bool is_loop_of_one_line(const Facts& facts, const Line& line, const Tensors& st
 }
 
 std::optional<Growth> in_plain_loop(const Facts& facts, const Line& line) {
-  Tensors stayers = stayers_of(facts.run, line.tensors);
-  if (stayers.size() < kLeastSteps || !is_half_of_all(facts, stayers)) return {};
-  std::size_t turns = turns_of(facts, stayers);
+  Tensors stayers = stayers_of(facts, line.tensors);
+  if (stayers.size() < kLeastSteps || !is_most_of_all(facts, stayers)) return {};
+  std::size_t turns = turns_of(facts, line, stayers);
   if (turns < kLeastSteps) {
     if (!is_loop_of_one_line(facts, line, stayers)) return {};
     turns = stayers.size();
@@ -194,7 +246,7 @@ std::vector<Steps> steps_of(const Run& run) {
     const Span& span = run.spans[i];
     const std::string_view kind = text_of(run, span.kind);
     if (kind == "tape" || kind == "trace" || kind == "call") continue;
-    Steps& of = steps[{span.kind, span.name, span.site}];
+    Steps& of = steps[{span.kind, common_name(run, span), span.site}];
     if (of.spans.empty()) {
       of.is_named = kind != "tidy";
       of.label = kind == "tidy" ? span_text(run, i) : std::string(kind);
@@ -216,9 +268,9 @@ std::optional<Growth> in_steps(const Facts& facts, const Line& line, const Steps
     if (steps.holds(run.tensors[i])) inside.push_back(i);
   }
   if (inside.size() < kLeastSteps) return {};
-  Tensors stayers = stayers_of(run, inside);
+  Tensors stayers = stayers_of(facts, inside);
   if (stayers.size() < kLeastSteps) return {};
-  if (!steps.is_named && !is_half_of_all(facts, stayers)) return {};
+  if (!steps.is_named && !is_most_of_all(facts, stayers)) return {};
   std::set<std::uint64_t> left;
   for (const std::uint32_t i : stayers) left.insert(steps.begun_at(run.tensors[i].born));
   const std::uint64_t all = steps.spans.size() - *left.begin() + 1;
@@ -371,65 +423,6 @@ std::vector<Finding> find_growth(const Facts& facts) {
     }
   }
   merge_tapes(list, facts.run);
-  return list;
-}
-
-// A function that is traced for nearly every call: some argument's shape or value keeps changing,
-// and each trace keeps its constants, its captures and its plan.
-std::vector<Finding> find_retracing(const Facts& facts) {
-  constexpr std::size_t kLeastTraces = 16;
-  const Run& run = facts.run;
-  struct Counts {
-    std::size_t traces = 0;
-    std::size_t calls = 0;
-    std::uint32_t last = kNone;
-  };
-  // A trace made of one that serves other sizes too runs nothing, and so makes no symbol.
-  std::map<std::uint32_t, std::vector<std::int64_t>> symbols;
-  for (const TensorLife& life : run.tensors) {
-    if (life.storage == kNone) symbols[life.thread].push_back(life.born);
-  }
-  const auto makes_symbols = [&](const Span& span) {
-    const std::vector<std::int64_t>& born = symbols[span.thread];
-    const auto first = std::ranges::lower_bound(born, span.begin);
-    return first != born.end() && (span.end == kNever || *first <= span.end);
-  };
-  std::map<std::uint32_t, Counts> functions;
-  for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
-    const std::string_view kind = text_of(run, run.spans[i].kind);
-    Counts& counts = functions[run.spans[i].name];
-    if (kind == "call") ++counts.calls;
-    if (kind == "trace" && makes_symbols(run.spans[i])) {
-      ++counts.traces;
-      counts.last = i;
-    }
-  }
-  std::vector<Finding> list;
-  for (const auto& [name, counts] : functions) {
-    if (counts.traces < kLeastTraces || counts.traces * 2 < counts.calls) continue;
-    const std::string owner = label_text("function", text_of(run, name));
-    std::vector<std::uint32_t> held;
-    for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
-      if (text_of(run, run.tensors[i].owner) == owner &&
-          is_alive(run.tensors[i], run.spans[counts.last].end)) {
-        held.push_back(i);
-      }
-    }
-    Finding finding;
-    finding.problem = Problem::growth;
-    finding.site = run.spans[counts.last].site;
-    finding.count = counts.traces;
-    finding.bytes = bytes_of(run, held);
-    finding.tensors = some_of(held);
-    finding.title = fmt::format("{} was traced {} times in {}", owner, counts.traces,
-                                count_text(std::max(counts.calls, counts.traces), "call"));
-    if (!held.empty())
-      finding.title += fmt::format("; its traces hold {}", bytes_text(finding.bytes));
-    finding.remedy =
-        "an argument's shape or value changes with every call: make the dimension free with "
-        "input({dyn, ...}), pad to a few sizes, or pass the number as a tensor.";
-    list.push_back(std::move(finding));
-  }
   return list;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "report/names.h"
 #include "report/rules.h"
@@ -41,21 +42,25 @@ Pin pin_of(const Run& run, const StorageLife& storage, const std::vector<std::ui
     return std::pair(change.time, change.is_birth ? 0 : 1);
   });
   std::uint64_t seen = 0;
-  std::uint32_t alive = 0;
+  std::set<std::uint32_t> alive;
   Pin pin;
   std::int64_t since = kNever;
   for (const Change& change : changes) {
     const std::uint64_t bytes = run.tensors[change.tensor].nbytes;
-    seen += change.is_birth ? bytes : -bytes;
-    alive += change.is_birth ? 1 : -1;
-    const bool is_pinned = alive > 0 && seen * kPart <= storage.nbytes;
-    if (!is_pinned && alive > 0) since = kNever;
-    if (!is_pinned) continue;
-    if (since == kNever) since = change.time;
-    // The view: the last born of those that are left.
-    for (const std::uint32_t i : holders) {
-      if (is_alive(run.tensors[i], change.time)) pin.view = i;
+    if (change.is_birth) {
+      seen += bytes;
+      alive.insert(change.tensor);
+    } else {
+      seen -= bytes;
+      alive.erase(change.tensor);
     }
+    if (alive.empty()) continue;
+    if (seen * kPart > storage.nbytes) {
+      since = kNever;
+      continue;
+    }
+    if (since == kNever) since = change.time;
+    pin.view = *alive.rbegin();  // the last born of those that are left
   }
   pin.since = since;
   return pin;
