@@ -8,7 +8,7 @@ help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
-	@echo 'make docs             write docs/ops.md from the registry'
+	@echo 'make docs             the documentation, as pages in build/docs'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
 	@echo 'make clean            remove build/'
@@ -43,10 +43,12 @@ bench:
 	@ONLY='$(ONLY)' bench/run
 
 docs:
-	@tools/setup base
+	@tools/setup base docs
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS) --target print_ops
 	@build/release/tests/print_ops > docs/ops.md
+	@tools/check_links
+	@tools/docs/build
 
 lint:
 	@tools/setup base lint

@@ -5,7 +5,10 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/forms.h"
+#include "memory/out_of_memory.h"
+#include "memory/text.h"
 #include "ops/prepared.h"
+#include "ops/profiler.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
 
@@ -45,6 +48,29 @@ StorageRef held_value(detail::VariableState& variable, const detail::Context& co
   StorageRef held(slot.storage);
   unpin(slot);
   return held;
+}
+
+std::string shapes_text(const void* args) {
+  std::string text;
+  for (const ops::KernelView& view : static_cast<const ops::KernelArgs*>(args)->in) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", *view.shape);
+  }
+  return text;
+}
+
+[[gnu::noinline]] void tell(detail::OpWatch& watch, const ops::OpDef& op, const Node* node,
+                            detail::Label* function, const ops::KernelArgs& args,
+                            std::source_location site) {
+  std::size_t bytes = 0;
+  for (const ops::KernelView& view : args.out) {
+    bytes += static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
+  }
+  watch.end({.op = op.name,
+             .function = function,
+             .site = node != nullptr && node->site.line() != 0 ? node->site : site,
+             .shapes = shapes_text,
+             .shapes_of = &args,
+             .result_bytes = bytes});
 }
 
 StorageRef share(Storage* storage) {
@@ -94,6 +120,7 @@ void Program::patch(Frame& frame, std::span<const Patch> patches) {
 void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                         std::source_location site) {
   const std::span<const ops::KernelView> views = frame.views;
+  detail::MemoryWatch* watches = detail::context().watch;
   ops::Problem problem;
   for (std::size_t i = begin; i < end; ++i) {
     const Step& step = steps_[i];
@@ -122,6 +149,7 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                                      args.in[input.wanted.input].data);
       if (prepared) args.prepared = prepared->data;
     }
+    detail::OpWatch watch(watches);
     if (detail::events::on()) [[unlikely]] {
       run_timed(*step.op, step.run, args, step.node != nullptr ? step.node->site : site);
     } else {
@@ -129,6 +157,8 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
     }
     if (problem.format != nullptr) [[unlikely]]
       ops::raise_problem(problem, step.op->name);
+    if (watch) [[unlikely]]
+      tell(watch, *step.op, step.node, graph_.function.get(), args, site);
   }
 }
 
@@ -290,7 +320,11 @@ class Program::Call {
 
 void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
                   const Donation* donation) {
-  Call(*this, site).run(in, out, donation);
+  try {
+    Call(*this, site).run(in, out, donation);
+  } catch (const OutOfMemoryError& error) {
+    detail::raise_with_use(error, site, label_text(*graph_.function.get()));
+  }
 }
 
 }  // namespace tenure::graph

@@ -100,8 +100,17 @@ struct FoundWeight {
 std::vector<FoundWeight> all_weights(LayerBase& base);
 std::vector<Variable> all_states(LayerBase& base);
 
-[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used);
-void check_alive(const LayerBase& base, std::source_location used);
+// `op` is what the user called.
+[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used,
+                                       const char* op = "call");
+void check_alive(const LayerBase& base, std::source_location used, const char* op = "call");
+
+// Refuses values that are not of the variables' shapes, or not as many as there are of `what`.
+void check_shapes(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
+                  const std::vector<Tensor>& values, std::source_location site);
+[[noreturn]] void raise_count(const char* op, const LayerBase& base, const char* what,
+                              const std::vector<Variable>& variables, std::size_t given,
+                              std::source_location site);
 
 // Takes a model's count off a layer; at zero, frees it.
 Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,
