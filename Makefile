@@ -18,12 +18,17 @@ help:
 demo:
 	@tools/setup base
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j$(JOBS) --target example_demo example_co2_forecast
+	@cmake --build --preset release -j$(JOBS) --target example_demo example_co2_forecast \
+		example_recorded_training tenure_program
 	@build/release/examples/demo
 	@build/release/examples/co2_forecast
+	@OMP_WAIT_POLICY=passive build/release/examples/recorded_training build/release/training.tenure
+	@build/release/apps/tenure/tenure report build/release/training.tenure \
+		-o build/release/training.html
+	@echo 'Open it in a browser: file://$(CURDIR)/build/release/training.html'
 
 test:
-	@tools/setup base
+	@tools/setup base browser
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
@@ -55,7 +60,7 @@ lint:
 	@tools/tidy -j $(JOBS)
 
 sanitize:
-	@tools/setup base sanitize
+	@tools/setup base browser sanitize
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan -j$(JOBS)
 	@ctest --preset asan
