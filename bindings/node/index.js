@@ -9,7 +9,7 @@ const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
 
 const BACKEND = 'tenure';
-const PRIORITY = 10;  // above every backend that TensorFlow.js has
+const PRIORITY = 10; // above every backend that TensorFlow.js has
 
 const families = [
   require('./lib/kernels/elementwise'),

@@ -196,10 +196,13 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
         "cast it to a floating dtype first, and watch the result.");
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    raise_used_up("watch",
-                  fmt::format("{} was used up by its gradient()", label_text(*label_.get())), site);
+    raise_used_up("watch", fmt::format("{} was used up by its gradient()", title()), site);
   }
   tracked_.insert(header.value_id);
+}
+
+std::string Tape::title() const {
+  return options_.name.empty() ? "the tape" : label_text(*label_.get());
 }
 
 void Tape::raise_used_up(const char* op, const std::string& problem, std::source_location site) {
@@ -208,7 +211,7 @@ void Tape::raise_used_up(const char* op, const std::string& problem, std::source
            {line_of("born", *label_.get()),
             {"used up", site_text(first_gradient_), "gradient", "what it had saved was freed"},
             used_line(site, op)},
-           "make it persistent for more than one: GradientTape tape({.persistent = true})."),
+           "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
       site, first_gradient_);
 }
 
@@ -282,8 +285,8 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   for (const Tensor& target : targets) checked(target, "gradient");
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("gradient",
-                  fmt::format("a tape gives its gradient once, and {} gave it at {}",
-                              label_text(*label_.get()), site_text(first_gradient_)),
+                  fmt::format("a tape gives its gradient once, and {} gave it at {}", title(),
+                              site_text(first_gradient_)),
                   site);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -11,7 +11,8 @@ namespace tenure::graph {
 using detail::Access;
 using detail::Header;
 
-std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated) {
+std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated,
+                                  std::source_location site) {
   std::vector<bool> given(graph.inputs.size(), false), taken(graph.results.size(), false);
   for (const std::size_t input : donated) {
     const Value& value = graph.values[graph.inputs[input]];
@@ -28,11 +29,13 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
         results += fmt::format("{}{} {}", results.empty() ? "" : ", ", graph.values[result].dtype,
                                graph.values[result].shape);
       }
-      raise<ValueError>(
-          "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}. Pass it "
-          "without donate.",
-          input, value.dtype, value.shape, label_text(*graph.function.get()),
-          results.empty() ? "nothing" : results);
+      detail::raise_told<ValueError>(
+          fmt::format(
+              "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}",
+              input, value.dtype, value.shape, label_text(*graph.function.get()),
+              results.empty() ? "nothing" : results),
+          {line_of("born", *graph.function.get()), detail::used_line(site, "call")},
+          "pass it without donate: a result takes it over only if it has its dtype and size.");
     }
     taken[fits] = true;
     given[input] = true;

@@ -202,7 +202,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);
   graph::ProgramOptions options;
-  options.donated = graph::check_donations(traced->graph, donated);
+  options.donated = graph::check_donations(traced->graph, donated, site);
   entry.program = std::make_shared<graph::Program>(
       std::make_shared<graph::Graph>(std::move(traced->graph)), std::move(options));
   return entry;

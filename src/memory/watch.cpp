@@ -188,13 +188,13 @@ struct GrowthWatch::State {
     const auto between = static_cast<double>(last.step - first.step);
     for (const auto& [key, count] : last.census) {
       const std::size_t before = count_in(first.census, key);
-      if (count.holders <= before) continue;
+      if (count.holders < before + 2) continue;  // one may be a cache
       bool rose = true;
       for (std::size_t i = 1; i < looks.size(); ++i) {
         rose = rose && count_in(looks[i].census, key) >= count_in(looks[i - 1].census, key);
       }
       const double each = static_cast<double>(count.holders - before) / between;
-      if (!rose || each < 0.5) continue;
+      if (!rose) continue;
       const auto earlier = first.census.find(key);
       const double had =
           earlier == first.census.end() ? 0 : static_cast<double>(earlier->second.bytes);

@@ -337,7 +337,7 @@ History Model::fit(const Dataset& batches, FitOptions options, std::source_locat
 Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
                               std::source_location site) const {
   check_options(options);
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "fit_async");
   FitData data = fit_data(*this, {x}, {y}, options, site);
   return start_fit(*this, std::move(data), std::move(options), site);
 }
@@ -395,7 +395,7 @@ Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_locat
 
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "predict");
   const Span span("predict", name(), site);
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
@@ -431,7 +431,7 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
 
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
                                  std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "predict_async");
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
   tenure::detail::SessionState* session = tenure::detail::context().session;

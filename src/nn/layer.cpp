@@ -137,7 +137,8 @@ void check_alive(const LayerBase& base, std::source_location used, const char* o
   }
 }
 
-void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site) {
+void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site,
+                  const std::vector<Tensor>& given) {
   LayerState& state = LayerAccess::state(base);
   if (state.built.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(state.building);
@@ -148,7 +149,7 @@ void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_
   const EagerScope eager;
   const CallScope scope("build", site);
   try {
-    naming(base, {}, [&] { base.build_all(shapes); });
+    naming(base, given, [&] { base.build_all(shapes); });
   } catch (...) {
     state.weights.resize(weights);
     state.slots.resize(slots);
@@ -206,7 +207,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   if (!state.built.load(std::memory_order_acquire)) {
     std::vector<Spec> specs;
     for (const Tensor& input : inputs) specs.push_back(spec_of(input));
-    ensure_built(base, specs, site);
+    ensure_built(base, specs, site, inputs);
   }
   const CallScope scope(base.class_name(), site);
   const bool kept = context().tapes != nullptr || context().trace != nullptr;

@@ -86,7 +86,9 @@ std::shared_ptr<LayerBase> make_base(std::source_location site, A&&... args) {
 // One call of a layer: refused when it is disposed; builds it at first.
 std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& inputs, const Call& call,
                                std::source_location site);
-void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site);
+// `given` are the inputs themselves where there are some, for errors.
+void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site,
+                  const std::vector<Tensor>& given = {});
 // What the layer gives for such inputs: it is traced, at sizes that stand for those that may vary.
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site);

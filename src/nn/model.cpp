@@ -87,12 +87,12 @@ Sequential::Sequential(std::vector<Layer> layers, ModelOptions options, std::sou
           detail::make_base<detail::SequentialModel>(site, std::move(layers), options, site))) {}
 
 void Sequential::add(const Layer& layer, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "add");
   static_cast<detail::SequentialModel&>(*base_).add(layer, site);
 }
 
 void Sequential::pop(std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "pop");
   static_cast<detail::SequentialModel&>(*base_).pop();
 }
 

@@ -113,7 +113,10 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                               const std::vector<Variable>& variables,
                                               std::source_location site) {
   using tenure::detail::Access, tenure::detail::raise_told, tenure::detail::used_line;
-  const auto born = [&base] { return line_of("born", *OptimizerAccess::state(base).label.get()); };
+  const auto born = [&base] {
+    const std::source_location made = OptimizerAccess::state(base).label->site;
+    return tenure::detail::Line{"born", site_text(made), text_of(base)};
+  };
   if (gradients.size() != variables.size()) {
     raise_told<ValueError>(fmt::format("{}: {} gradients for {} variables", text_of(base),
                                        gradients.size(), variables.size()),

@@ -44,6 +44,7 @@ void Tensor::read(void* to, DType dtype, const char* op, std::source_location si
 void Tensor::read_item(void* to, DType dtype, std::source_location site) const {
   const Header& header = detail::checked(*this, "item");
   if (header.layout.shape.numel() != 1) {
+    const Pin pin(*this, "item", site);  // one that has ended says that first
     detail::raise_told<ShapeError>(
         fmt::format("item: {} elements in {}, item reads exactly one", header.layout.shape.numel(),
                     header.layout.shape),

@@ -194,6 +194,8 @@ void Tensor::dispose(std::source_location site) {
 }
 
 Tensor keep(Tensor tensor, std::source_location site) {
+  const Header& header = checked(tensor, "keep");
+  if (header.is_dead()) raise_disposed(header, {.op = "keep", .site = site, .own_handles = 1});
   const detail::Pin pin(tensor, "keep", site);
   leave_scope(*pin, detail::Leaving::living);
   return tensor;

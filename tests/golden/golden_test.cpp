@@ -20,9 +20,9 @@ Registered::Registered(const char* name, Tells tells, void (*run)(), std::source
   situations().push_back({name, tells, run, site});
 }
 
-namespace {
-
 void PrintTo(const Situation& situation, std::ostream* out) { *out << situation.name; }
+
+namespace {
 
 std::filesystem::path expected_file(const Situation& situation) {
   return std::filesystem::path(TENURE_SOURCE_DIR) / "tests/golden/expected" /
@@ -52,9 +52,20 @@ std::string numbered(const std::string& text, const std::regex& pattern, const s
   return made + text.substr(at);
 }
 
-// Columns follow the longest entry, and entries are changed here: runs of blanks become one width.
+// Columns follow the longest entry, and entries are changed here: after the first column, whose
+// width is fixed, runs of blanks become one width.
 std::string with_columns(const std::string& text) {
-  return std::regex_replace(text, std::regex("([^ \n])   +"), "$1    ");
+  std::stringstream lines(text);
+  std::string made;
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::size_t kLabel = 12;
+    if (line.size() > kLabel) {
+      line = line.substr(0, kLabel) +
+             std::regex_replace(line.substr(kLabel), std::regex("([^ ])   +"), "$1    ");
+    }
+    made += (made.empty() ? "" : "\n") + line;
+  }
+  return made;
 }
 
 std::string normalised(const Situation& situation, std::string text) {

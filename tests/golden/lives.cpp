@@ -175,17 +175,17 @@ SITUATION(disposed_variable_assigned, Tells::end) {
 
 SITUATION(variable_of_a_closed_session, Tells::end) {
   tn::Session render({.name = "render"});
-  std::optional<tn::Variable> w;
-  render.run([&] { w.emplace(tn::zeros({2}), tn::VariableOptions{.name = "w"}); });
+  tn::Variable w;
+  render.run([&] { w = tn::Variable(tn::zeros({2}), {.name = "w"}); });
   render.close();
-  w->read();
+  w.read();
 }
 
 SITUATION(variable_of_another_session, Tells::life) {
   tn::Session render({.name = "render"});
-  std::optional<tn::Variable> w;
-  render.run([&] { w.emplace(tn::zeros({2}), tn::VariableOptions{.name = "w"}); });
-  w->read();
+  tn::Variable w;
+  render.run([&] { w = tn::Variable(tn::zeros({2}), {.name = "w"}); });
+  w.read();
 }
 
 SITUATION(disposed_variable_in_a_function, Tells::end) {

@@ -35,6 +35,7 @@ struct Situation {
 };
 
 std::vector<Situation>& situations();
+void PrintTo(const Situation& situation, std::ostream* out);
 
 struct Registered {
   Registered(const char* name, Tells tells, void (*run)(),

@@ -10,9 +10,9 @@ namespace {
 
 constexpr nn::Verbose kSilent = nn::Verbose::silent;
 
-nn::Sequential scorer() {
-  const nn::Sequential model({nn::Dense({.units = 2, .input_shape = {3}, .name = "head"})},
-                             {.name = "scorer"});
+nn::Sequential scorer(std::source_location site = std::source_location::current()) {
+  const nn::Sequential model({nn::Dense({.units = 2, .name = "head", .input_shape = {3}})},
+                             {.name = "scorer"}, site);
   model.compile({.optimizer = "sgd", .loss = "mse"});
   return model;
 }
@@ -45,7 +45,7 @@ SITUATION(disposed_layer_asked_for_its_weights, Tells::end) {
 }
 
 SITUATION(layer_disposed_with_its_model, Tells::end) {
-  const nn::Dense head({.units = 2, .input_shape = {3}, .name = "head"});
+  const nn::Dense head({.units = 2, .name = "head", .input_shape = {3}});
   const nn::Sequential model({head}, {.name = "scorer"});
   model.dispose();
   head(tn::ones({1, 3}));
@@ -141,7 +141,7 @@ SITUATION(gradient_of_integers, Tells::use) {
   const tn::Tensor x = tn::ones({2});
   tn::GradientTape tape;
   tape.watch(x);
-  const tn::Tensor label = tn::argmax(x, 0);
+  const tn::Tensor label = tn::arg_max(x, 0);
   tape.gradient(label, x);
 }
 
@@ -243,7 +243,7 @@ SITUATION(donated_while_shared, Tells::thing) {
   grow(tn::donate(x));
 }
 
-SITUATION(donated_without_room, Tells::problem) {
+SITUATION(donated_without_room, Tells::thing) {
   auto total = tn::function("total", [](tn::Tensor x) { return tn::sum(x); });
   tn::Tensor x = tn::ones({4});
   total(tn::donate(x));

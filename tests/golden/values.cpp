@@ -32,7 +32,7 @@ SITUATION(item_of_many, Tells::thing) {
 }
 
 SITUATION(read_as_another_dtype, Tells::use) {
-  const tn::Tensor labels = tn::argmax(tn::ones({2, 3}), 1);
+  const tn::Tensor labels = tn::arg_max(tn::ones({2, 3}), 1);
   labels.to_vector<float>();
 }
 
@@ -82,6 +82,12 @@ SITUATION(index_out_of_range, Tells::use) {
   tn::gather(table, tn::tensor({0, 7}));
 }
 
+SITUATION(index_out_of_range_in_a_function, Tells::use) {
+  auto pick = tn::function(
+      "pick", [](tn::Tensor table, tn::Tensor rows) { return tn::gather(table, rows); });
+  pick(tn::ones({3, 2}), tn::tensor({0, 7}));
+}
+
 SITUATION(weights_of_another_shape, Tells::thing) {
   const nn::Dense head({.units = 2, .name = "head"});
   head(tn::ones({1, 3}));
@@ -107,7 +113,7 @@ SITUATION(layer_given_another_size, Tells::use) {
 }
 
 SITUATION(layer_in_a_model_given_another_size, Tells::use) {
-  const nn::Sequential model({nn::Dense({.units = 4, .input_shape = {3}, .name = "in"}),
+  const nn::Sequential model({nn::Dense({.units = 4, .name = "in", .input_shape = {3}}),
                               nn::Dense({.units = 2, .name = "out"})},
                              {.name = "scorer"});
   model(tn::ones({1, 5}));
@@ -150,8 +156,9 @@ SITUATION(no_gradient_at_all, Tells::thing) {
 
 SITUATION(file_of_another_model, Tells::problem) {
   const auto file = std::filesystem::temp_directory_path() / "tenure_golden.safetensors";
-  const nn::Sequential small({nn::Dense({.units = 2, .input_shape = {3}, .name = "head"})});
-  const nn::Sequential large({nn::Dense({.units = 4, .input_shape = {3}, .name = "head"})});
+  const nn::Sequential small({nn::Dense({.units = 2, .name = "head", .input_shape = {3}})});
+  const nn::Sequential large({nn::Dense({.units = 4, .name = "head", .input_shape = {3}})},
+                             {.name = "large"});
   small.save_weights(file.string());
   struct Remove {
     std::filesystem::path path;
@@ -192,7 +199,7 @@ SITUATION(out_of_memory_saved_by_a_tape, Tells::use) {
     tape.watch(x);
     x = tn::tanh(x);
     x = tn::tanh(x);
-    tn::ones({2 * kMiB});
+    tn::ones({3 * kMiB});
   });
 }
 

@@ -87,7 +87,7 @@ TEST(StacksOff, there_are_none) {
   EXPECT_TRUE(y.story().birth_stack.empty());
   EXPECT_TRUE(y.story().death_stack.empty());
   EXPECT_TRUE(y.story().birth_stack.lines().empty());
-  EXPECT_EQ(y.story().text().find("stack"), std::string::npos);
+  EXPECT_EQ(y.story().text().find("birth stack"), std::string::npos);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ const native = require('./native');
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
-const DROPPED = 64;  // with their count
+const DROPPED = 64; // with their count
 const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES + DROPPED * 4;
 
 const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
@@ -18,9 +18,9 @@ let doubles;
 let smallFloats;
 let smallIntegers;
 let smallBytes;
-let dropped;  // slots that the next call frees
-let capacity = 0;  // of integers
-let at = 0;        // where the next integer goes
+let dropped; // slots that the next call frees
+let capacity = 0; // of integers
+let at = 0; // where the next integer goes
 let doublesAt = 0;
 
 function share(count) {
@@ -129,7 +129,7 @@ function takeResult(backend) {
   at += 3;
   const shape = new Array(rank);
   let size = 1;
-  for (let i = 0; i < rank; ++i) size *= (shape[i] = integers[at + i]);
+  for (let i = 0; i < rank; ++i) size *= shape[i] = integers[at + i];
   at += rank;
   return backend.adopt(slot, shape, dtype, size);
 }
@@ -152,7 +152,7 @@ function runMany(backend, room = 0) {
 }
 
 // Frees a slot. A small tensor's may wait for the next op, which spares a call.
-const SMALL_SIZE = 256;  // elements
+const SMALL_SIZE = 256; // elements
 
 function drop(slot, size) {
   const count = ++dropped[0];
@@ -162,7 +162,12 @@ function drop(slot, size) {
 
 const WRITE_SMALL = op('write_small');
 const READ_SMALL = op('read_small');
-const ARRAYS = {float32: Float32Array, int32: Int32Array, bool: Uint8Array, complex64: Float32Array};
+const ARRAYS = {
+  float32: Float32Array,
+  int32: Int32Array,
+  bool: Uint8Array,
+  complex64: Float32Array,
+};
 
 // The slot of a new tensor with these values.
 function write(values, shape, dtype) {
@@ -171,7 +176,8 @@ function write(values, shape, dtype) {
   start(WRITE_SMALL);
   const length = values.length;
   if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
-    const to = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    const to =
+      Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     if (length === 1) {
       to[0] = values[0];
     } else {
@@ -197,7 +203,8 @@ function read(slot, dtype, size) {
     start(READ_SMALL);
     putInt(slot);
     native.call();
-    const from = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    const from =
+      Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     return from.slice(0, length);
   }
   const values = new Wanted(length);
@@ -207,19 +214,41 @@ function read(slot, dtype, size) {
 }
 
 const MEMORY_FIELDS = [
-  'tensors', 'storages', 'liveBytes', 'peakBytes', 'pooledBytes', 'slackBytes', 'reservedBytes',
+  'tensors',
+  'storages',
+  'liveBytes',
+  'peakBytes',
+  'pooledBytes',
+  'slackBytes',
+  'reservedBytes',
   'toldToV8Bytes',
 ];
 
-// What Tenure's ledger says of the process; of this thread's bytes, those that V8's collector knows.
+// What Tenure's ledger says of the process, and how many of this thread's bytes V8 knows of.
 function memory() {
   native.memory();
   return Object.fromEntries(MEMORY_FIELDS.map((name, i) => [name, doubles[i]]));
 }
 
 module.exports = {
-  aside, drop, memory, op, putDouble, putDtype, putInt, putInts, putMaybeTensor, putTensor, putTensors,
-  putText, read, reserve, run, runMany, start, write,
+  aside,
+  drop,
+  memory,
+  op,
+  putDouble,
+  putDtype,
+  putInt,
+  putInts,
+  putMaybeTensor,
+  putTensor,
+  putTensors,
+  putText,
+  read,
+  reserve,
+  run,
+  runMany,
+  start,
+  write,
   setThreads: native.setThreads,
   version: native.version(),
 };
