@@ -3,11 +3,14 @@
 #include <mutex>
 
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
+#include "memory/memory_watch.h"
 #include "memory/scope.h"
 #include "memory/session.h"
 #include "memory/slab.h"
+#include "memory/stacks.h"
 
 namespace tenure::detail {
 namespace {
@@ -38,6 +41,8 @@ inline void fill_in(Header& header, Context& context, Layout layout, const char*
       birth.op = call.op;
       birth.backward = call.backward;
     }
+    if (keeps_call_stacks()) [[unlikely]]
+      record_birth_stack(header);
   }
 }
 
@@ -53,10 +58,13 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
   if constexpr (kLifetimes) {
     if (context.scope != nullptr) header->birth.scope = context.scope->label.get();
   }
+  events::born(*header, context.scope);
   // From here on the tensor can be listed; everything above is there to be read.
   header->handles.store(1, std::memory_order_release);
   if constexpr (kLifetimes) {
     if (context.scope != nullptr) join_scope(*context.scope, *header);
+    if (context.watch != nullptr) [[unlikely]]
+      note_birth(context, header->id);
   }
   return header;
 }
@@ -70,6 +78,7 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
   header->value = symbol.value;
   header->owner = std::move(function);
   header->life.store(Header::kDead | Header::kRecorded, std::memory_order_relaxed);
+  events::born(*header, nullptr);
   header->handles.store(1, std::memory_order_release);
   return header;
 }
@@ -101,12 +110,15 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
                    birth.thread, birth.backward, birth.scope != nullptr};
   if (birth.scope != nullptr) birth.scope->retain();
   header->owner = std::move(owner);
+  if (from.stacks.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    share_birth_stack(from, *header);
   if (LabelRef name = name_of(from)) {
     header->name.store(name.get(), std::memory_order_relaxed);
     name->retain();
   }
   header->life.store(from.is_symbolic() ? Header::kDead | Header::kRecorded : 0,
                      std::memory_order_relaxed);
+  events::saved(*header);
   header->handles.store(1, std::memory_order_release);
   return header;
 }
@@ -114,6 +126,7 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
 // Leaves the slot as `new_tensor` and `new_saved` expect to find it: no name, no labels, no death.
 // They overwrite the layout and the rest.
 void destroy(Header* header) noexcept {
+  events::dropped(*header);
   header->handles.store(0, std::memory_order_relaxed);
   if constexpr (kLifetimes) {
     leave_scope(*header, Leaving::dying);
@@ -138,6 +151,8 @@ void destroy(Header* header) noexcept {
     header->death.bytes.store(Bytes::in_use, std::memory_order_relaxed);
   }
   if (header->owner) header->owner = {};
+  if (header->stacks.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    drop_stacks(*header);
   header->trace = 0;
   Slab<Header>::instance().free(header);
 }
@@ -155,9 +170,12 @@ bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) n
     if ((life & Header::kDead) != 0) return false;
   } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
                                               std::memory_order_acq_rel));
+  events::died(header, cause, site, by.get());
   header.death.cause = cause;
   header.death.site = site;
   header.death.by = std::move(by);
+  if (keeps_call_stacks()) [[unlikely]]
+    record_death_stack(header);
   header.life.fetch_or(Header::kRecorded, std::memory_order_release);
   unpin(header);
   return true;
@@ -172,6 +190,7 @@ void set_name(Header& header, std::string_view name) {
     old = header.name.exchange(label.get(), std::memory_order_acq_rel);
   }
   if (old != nullptr) old->release();
+  events::named(header, name);
 }
 
 LabelRef name_of(const Header& header) noexcept {

@@ -6,7 +6,9 @@
 #include <bit>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "memory/events.h"
 #include "memory/slab.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -58,7 +60,11 @@ bool should_fail() {
   return g_allocations.fetch_add(1, std::memory_order_relaxed) + 1 == at;
 }
 
+thread_local std::size_t t_given_back = 0;
+
 }  // namespace
+
+std::size_t last_given_back() { return std::exchange(t_given_back, 0); }
 
 void fail_nth_allocation(std::int64_t nth) {
   g_allocations.store(0, std::memory_order_relaxed);
@@ -126,7 +132,7 @@ Storage* Pool::allocate(std::size_t nbytes) {
     const auto least = static_cast<std::uint32_t>(std::max<std::size_t>(kPage / bytes, 1));
     bool grown = grow(index, usual);
     if (!grown) {
-      trim();
+      t_given_back = trim();
       grown = grow(index, usual) || (least < usual && grow(index, least));
     }
     if (!grown) return nullptr;
@@ -181,10 +187,13 @@ bool Pool::grow(std::uint16_t index, std::uint32_t blocks) {
   ASAN_POISON_MEMORY_REGION(base, total);
   tail_bytes_.fetch_add(tail_bytes, std::memory_order_relaxed);
   Class& list = classes_[index];
-  const std::lock_guard guard(list.lock);
-  tail->next_free = list.head;
-  list.head = head;
-  list.count += blocks;
+  {
+    const std::lock_guard guard(list.lock);
+    tail->next_free = list.head;
+    list.head = head;
+    list.count += blocks;
+  }
+  tell_size();
   return true;
 }
 
@@ -230,7 +239,12 @@ std::size_t Pool::trim() noexcept {
       }
     }
   }
+  if (returned != 0) tell_size();
   return returned;
+}
+
+void Pool::tell_size() noexcept {
+  if (events::on()) events::cold::pool_changed(reserved_bytes(), pooled_bytes());
 }
 
 std::size_t Pool::pooled_bytes() noexcept {

@@ -26,6 +26,7 @@ struct Compiled {
   std::vector<Variable> trainable;
   std::vector<Variable> accumulated;  // gradients of the batches before the last of a step
   int held_back = 0;                  // those batches
+  std::uint64_t steps = 0;            // so far, for recordings
   using Step = Function<TensorVector(TensorVector x, TensorVector y, TensorVector weight)>;
   std::optional<Step> train, accumulate, test;
 };
@@ -64,7 +65,10 @@ struct Flow {
 std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inputs,
                                 const Call& call);
 
-std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what);
+[[noreturn]] void raise_busy(const char* what, const LayerBase& base, std::source_location since,
+                             std::source_location site);
+std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
+                                      std::source_location site);
 // Metrics and names, and the optimizer's state, before the first step on such a batch.
 void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
              std::source_location site);

@@ -9,10 +9,14 @@
 #include "core/raise.h"
 #include "core/small_vector.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/ledger.h"
+#include "memory/out_of_memory.h"
 #include "memory/reuse.h"
+#include "memory/text.h"
 #include "ops/kernel.h"
 #include "ops/prepared.h"
+#include "ops/profiler.h"
 #include "ops/recorder.h"
 #include "ops/strides.h"
 #include "ops/tracer.h"
@@ -245,8 +249,23 @@ void check(const Problem& problem, const Context& context, const OpDef& op) {
   infer.sizes = {};
 }
 
+// The kernel, timed, for a recording.
+[[gnu::noinline, gnu::cold]] void run_timed(const Context& context, const OpDef& op,
+                                            const Kernel& kernel, const KernelArgs& args,
+                                            std::source_location site) {
+  const std::int64_t begin = detail::events::now();
+  kernel.run(args);
+  std::uint64_t bytes = 0;
+  for (const KernelView& to : args.out) {
+    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
+  }
+  detail::events::cold::op_ran(op.name, context.call.op != nullptr ? context.call.site : site,
+                               begin, bytes);
+}
+
 void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
-                std::span<Layout> layouts, std::span<StorageRef> storages) {
+                std::source_location site, std::span<Layout> layouts,
+                std::span<StorageRef> storages) {
   KernelCall call(context, op, in, attrs, layouts);
   // Inputs are given up only once nothing but the results themselves is left to allocate.
   for (std::size_t i = layouts.size(); i-- > 1;) {
@@ -255,8 +274,24 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   }
   storages[0] = result_storage(context, op, in, layouts[0], call.device);
   for (std::size_t i = 0; i < layouts.size(); ++i) call.to[i].data = storages[i]->data;
-  call.kernel.run(call.args);
+  if (detail::events::on()) [[unlikely]] {
+    run_timed(context, op, call.kernel, call.args, site);
+  } else {
+    call.kernel.run(call.args);
+  }
   check(call.problem, context, op);
+}
+
+[[gnu::noinline]] void tell(detail::OpWatch& watch, const Context& context, const OpDef& op,
+                            const PinnedInputs& in, std::source_location site,
+                            std::span<const Tensor> out) {
+  std::size_t bytes = 0;
+  for (const Tensor& result : out) bytes += Access::header(result)->layout.nbytes();
+  watch.end({.op = op.name,
+             .call = &context.call,
+             .site = site,
+             .in = in.layouts(),
+             .result_bytes = bytes});
 }
 
 // Inside a trace: the same steps, with a node in place of a kernel.
@@ -284,15 +319,10 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   recording.finish(out);
 }
 
-}  // namespace
-
-void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
-                std::span<Tensor> out) {
-  Context& context = detail::context();
-  if (context.trace != nullptr) [[unlikely]] {
-    trace_into(context, op, in, attrs, site, out);
-    return;
-  }
+[[gnu::always_inline]] inline void run_eager(Context& context, const OpDef& op,
+                                             std::span<Tensor> in, AttrsRef attrs,
+                                             std::source_location site, std::span<Tensor> out) {
+  detail::OpWatch watch(context.watch);
   const PinnedInputs inputs(context, op, in, site);
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
@@ -303,7 +333,7 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, layouts[0]);
   } else {
-    run_kernel(context, op, inputs, attrs, layouts, storages);
+    run_kernel(context, op, inputs, attrs, site, layouts, storages);
   }
   const std::uint64_t value_id = op.same_value ? inputs[0].value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -311,6 +341,47 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
                                       op.name, site, value_id));
   }
   recording.finish(out);
+  if (watch) [[unlikely]]
+    tell(watch, context, op, inputs, site, out);
+}
+
+// What an operation refuses, with where each of its inputs came from.
+[[gnu::noinline]] std::string with_inputs(const Error& error, const Context& context,
+                                          const OpDef& op, std::span<const Tensor> in,
+                                          std::source_location site) {
+  const std::string problem = error.what();
+  if (problem.find("\n\n  ") != problem.npos) return problem;  // one within it has told
+  std::vector<detail::Line> lines;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Header* header = Access::header(in[i]);
+    if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
+  }
+  const bool called = context.call.op != nullptr;
+  lines.push_back(detail::used_line(called ? context.call.site : site, op_name(context, op)));
+  return detail::told(problem, lines, "");
+}
+
+}  // namespace
+
+void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
+                std::span<Tensor> out) {
+  Context& context = detail::context();
+  try {
+    if (context.trace != nullptr) [[unlikely]] {
+      trace_into(context, op, in, attrs, site, out);
+      return;
+    }
+    run_eager(context, op, in, attrs, site, out);
+  } catch (const ShapeError& error) {
+    throw ShapeError(with_inputs(error, context, op, in, site));
+  } catch (const DtypeError& error) {
+    throw DtypeError(with_inputs(error, context, op, in, site));
+  } catch (const ValueError& error) {
+    throw ValueError(with_inputs(error, context, op, in, site));
+  } catch (const OutOfMemoryError& error) {
+    const bool called = context.call.op != nullptr;
+    detail::raise_with_use(error, called ? context.call.site : site, op_name(context, op));
+  }
 }
 
 void raise_problem(const Problem& problem, const char* op) {

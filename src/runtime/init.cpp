@@ -1,5 +1,10 @@
 // The one place where layers that do not know each other are put together.
+#include <unistd.h>
+
 #include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "backend/cpu/backend.h"
 #include "core/raise.h"
@@ -9,7 +14,9 @@
 #include "ops/op_def.h"
 #include "runtime/settings.h"
 #include "tenure/memory.h"
+#include "tenure/recording.h"
 #include "tenure/runtime.h"
+#include "tenure/story.h"
 
 namespace tenure::detail {
 
@@ -22,6 +29,39 @@ void initialise_runtime() {
     } else {
       warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
     }
+  }
+  if (const char* stacks = std::getenv("TENURE_STACKS")) {
+    set_call_stacks(std::string_view(stacks) != "0");
+  }
+}
+
+namespace {
+
+Recording* g_recording = nullptr;  // of TENURE_TRACE
+
+// Registered before the program that uses the library makes any static of its own: when this runs,
+// all of them are gone, and what lives still was never freed.
+[[gnu::constructor(101)]] void stop_at_exit() {
+  std::atexit([] {
+    if (g_recording != nullptr) g_recording->stop();
+  });
+}
+
+}  // namespace
+
+void record_from_environment() {
+  const char* given = std::getenv("TENURE_TRACE");
+  if (given == nullptr || *given == '\0') return;
+  std::string path = given;
+  for (std::size_t at = 0; (at = path.find("%p", at)) != path.npos;) {
+    const std::string process = std::to_string(getpid());
+    path.replace(at, 2, process);
+    at += process.size();
+  }
+  try {
+    g_recording = new Recording(path, std::source_location());
+  } catch (const Error& error) {
+    warn(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
   }
 }
 
