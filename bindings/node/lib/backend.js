@@ -40,7 +40,7 @@ class Group {
   constructor(size) {
     this.slots = new Int32Array(size).fill(NOT_HERE);
     this.live = 0;
-    this.ids = 0; // as many as the engine counts for them
+    this.complex = 0; // of the live ones
     this.next = 0; // place to fill
   }
 }
@@ -75,8 +75,7 @@ class TenureBackend extends KernelBackend {
   }
 
   enlist(data) {
-    const ids = idsOf(data);
-    this.count += ids;
+    this.count += idsOf(data);
     if (data.slot < 0) return;
     let token = this.token;
     if (data.size >= LARGE) {
@@ -89,20 +88,19 @@ class TenureBackend extends KernelBackend {
     data.place = group.next++;
     group.slots[data.place] = data.slot;
     group.live += 1;
-    group.ids += ids;
+    if (data.dtype === 'complex64') group.complex += 1;
     if (group.next === GROUP_SIZE) this.openGroup();
   }
 
   // Frees what the data holds.
   release(data) {
-    const ids = idsOf(data);
-    this.count -= ids;
+    this.count -= idsOf(data);
     if (data.slot >= 0) {
       bridge.drop(data.slot, data.size);
       const group = data.token.group;
       group.slots[data.place] = NOT_HERE;
       group.live -= 1;
-      group.ids -= ids;
+      if (data.dtype === 'complex64') group.complex -= 1;
       if (group.live === 0) this.reuse(data.token);
       data.token = null;
     }
@@ -127,7 +125,7 @@ class TenureBackend extends KernelBackend {
     for (const slot of group.slots) {
       if (slot >= 0) bridge.drop(slot, Infinity);
     }
-    this.count -= group.ids;
+    this.count -= group.live + 2 * group.complex;
   }
 
   // The data behind an id, fetched from the backend that has it if that is not this one.
@@ -141,7 +139,7 @@ class TenureBackend extends KernelBackend {
   }
 
   slotOf(info) {
-    const slot = info.dataId.slot;  // other backends' ids have none
+    const slot = info.dataId.slot; // other backends' ids have none
     if (slot >= 0) return slot;
     const data = this.dataOf(info.dataId);
     if (data.slot === STRINGS)

@@ -4,6 +4,7 @@
 'use strict';
 
 const native = require('./native');
+const {call} = native;
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
@@ -122,21 +123,40 @@ function aside(work) {
   doublesAt = writtenDoubles.length;
 }
 
+// Literals, because they are cheaper than arrays that are filled.
+function takeShape(rank) {
+  const i = at;
+  at += rank;
+  switch (rank) {
+    case 0:
+      return [];
+    case 1:
+      return [integers[i]];
+    case 2:
+      return [integers[i], integers[i + 1]];
+    case 3:
+      return [integers[i], integers[i + 1], integers[i + 2]];
+    case 4:
+      return [integers[i], integers[i + 1], integers[i + 2], integers[i + 3]];
+    default:
+      return Array.from(integers.subarray(i, i + rank));
+  }
+}
+
 function takeResult(backend) {
   const slot = integers[at];
   const dtype = DTYPES[integers[at + 1]];
   const rank = integers[at + 2];
   at += 3;
-  const shape = new Array(rank);
+  const shape = takeShape(rank);
   let size = 1;
-  for (let i = 0; i < rank; ++i) size *= shape[i] = integers[at + i];
-  at += rank;
+  for (let i = 0; i < rank; ++i) size *= shape[i];
   return backend.adopt(slot, shape, dtype, size);
 }
 
 // Runs what was written, and gives its one result.
 function run(backend) {
-  native.call();
+  call();
   at = 0;
   return takeResult(backend);
 }
@@ -144,7 +164,7 @@ function run(backend) {
 // The same for ops that give a list of results; `room` is how many integers that may take.
 function runMany(backend, room = 0) {
   reserve(room + MARGIN);
-  native.call();
+  call();
   at = 1;
   const results = new Array(integers[0]);
   for (let i = 0; i < results.length; ++i) results[i] = takeResult(backend);
@@ -185,7 +205,7 @@ function write(values, shape, dtype) {
     }
     putDtype(dtype);
     putInts(shape);
-    native.call();
+    call();
   } else {
     const bytes = values instanceof Wanted ? values : Wanted.from(values);
     putDtype(dtype);
@@ -202,7 +222,7 @@ function read(slot, dtype, size) {
   if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
     start(READ_SMALL);
     putInt(slot);
-    native.call();
+    call();
     const from =
       Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     return from.slice(0, length);

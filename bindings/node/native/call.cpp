@@ -104,6 +104,11 @@ void Call::give(Tensor result) {
     result = ops::apply(ops::kCopy, {}, std::source_location::current(), std::move(result));
   }
   const Layout& layout = detail::Access::header(result)->layout;  // the slot keeps it
+  const auto rank = static_cast<std::size_t>(layout.shape.rank());
+  if (written_ + 3 + rank > shared_.integers.size()) [[unlikely]] {
+    raise<ValueError>("tfjs: no room for results of rank {} in {} integers", rank,
+                      shared_.integers.size());
+  }
   const int dtype = dtype_code(layout.dtype);
   put(slots_.take(std::move(result)));
   put(dtype);
