@@ -201,6 +201,7 @@ std::size_t turns_of(const Facts& facts, const Line& line, const Tensors& stayer
     ++kinds[kind_of(run, run.tensors[i])];
   }
   std::vector<std::size_t> counts;
+  counts.reserve(kinds.size());
   for (const auto& [kind, count] : kinds) counts.push_back(count);
   std::ranges::sort(counts);
   const std::size_t alike =
