@@ -110,6 +110,7 @@ std::string sparkline(const Terminal& to, const std::vector<std::uint64_t>& valu
 
 std::string Table::text(const Terminal& to, std::string_view indent) const {
   std::vector<std::size_t> widths;
+  widths.reserve(columns_.size());
   for (const Column& column : columns_) widths.push_back(display_width(column.title));
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < widths.size(); ++i) {

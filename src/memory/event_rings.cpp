@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "memory/context.h"
 #include "memory/events.h"
 
 namespace tenure::detail::events {
@@ -21,6 +20,7 @@ struct Shared {
   std::mutex mutex;  // guards the lists
   std::vector<Ring*> rings;
   std::vector<Ring*> spare;  // drained, and their threads have ended
+  std::uint32_t threads = 0;
   std::mutex bell_mutex;
   std::condition_variable bell;
   bool rung = false;
@@ -71,7 +71,6 @@ Shared& shared() {
 }
 
 Ring* new_ring() noexcept {
-  const std::uint32_t thread = t_context != nullptr ? t_context->thread : 0;
   try {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
@@ -86,7 +85,7 @@ Ring* new_ring() noexcept {
       ring = new Ring;
       all.rings.push_back(ring);
     }
-    ring->thread = thread;
+    ring->thread = all.threads++;
     ring->left.store(false, std::memory_order_relaxed);
     return ring;
   } catch (const std::bad_alloc&) {

@@ -49,6 +49,7 @@ std::vector<OpChange> op_changes(const Run& first, const Run& second) {
     op.second_time = total.time;
   }
   std::vector<OpChange> list;
+  list.reserve(ops.size());
   for (auto& [key, op] : ops) list.push_back(std::move(op));
   std::ranges::stable_sort(list, [](const OpChange& a, const OpChange& b) {
     return std::abs(a.second_time - a.first_time) > std::abs(b.second_time - b.first_time);

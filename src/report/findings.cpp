@@ -94,6 +94,7 @@ std::vector<Finding> find_misuse(const Facts& facts) {
     }
   }
   std::vector<Finding> list;
+  list.reserve(in_order.size());
   for (Finding* finding : in_order) {
     if (finding->count > 1) finding->title += fmt::format(" ({} times)", finding->count);
     list.push_back(std::move(*finding));

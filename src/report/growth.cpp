@@ -25,6 +25,7 @@
 #include <array>
 #include <cctype>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -57,6 +58,21 @@ struct Line {
   std::string_view owner_kind;
   Tensors tensors;  // by birth
 };
+
+// A line of which few were ever alive together cannot grow, and most are such.
+std::size_t most_alive(const Run& run, const Tensors& tensors) {
+  std::vector<std::int64_t> deaths;
+  for (const std::uint32_t i : tensors) {
+    if (run.tensors[i].died != kNever) deaths.push_back(run.tensors[i].died);
+  }
+  std::ranges::sort(deaths);
+  std::size_t born = 0, dead = 0, most = 0;
+  for (const std::uint32_t i : tensors) {
+    while (dead < deaths.size() && deaths[dead] <= run.tensors[i].born) ++dead;
+    most = std::max(most, ++born - dead);
+  }
+  return most;
+}
 
 std::vector<Line> lines_of(const Run& run) {
   std::map<std::tuple<std::uint32_t, std::string_view>, Line> lines;
@@ -185,6 +201,7 @@ std::size_t turns_of(const Facts& facts, const Line& line, const Tensors& stayer
     ++kinds[kind_of(run, run.tensors[i])];
   }
   std::vector<std::size_t> counts;
+  counts.reserve(kinds.size());
   for (const auto& [kind, count] : kinds) counts.push_back(count);
   std::ranges::sort(counts);
   const std::size_t alike =
@@ -324,15 +341,6 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
     finding.remedy =
         "models or variables are made in the loop and stored: make them once, or dispose() them "
         "when they are done.";
-  } else if (line.owner_kind == "tape") {
-    const std::string_view owner = text_of(run, last.owner);
-    const std::uint32_t site = tape_site(run, owner, last.born);
-    finding.title = fmt::format(
-        "{} ({}) holds {} for {}, {}: {}", owner, site_text(run, site == kNone ? line.site : site),
-        count_text(finding.count, "saved value"), site_text(run, line.site), more, held);
-    finding.remedy =
-        "the tape records on through every step: make a tape in each step, and let it end there.";
-    if (site != kNone) finding.site = site;
   } else {
     finding.title = fmt::format("{} holds {} from {}, {}: {}", text_of(run, last.owner),
                                 count_text(finding.count, "saved value"), site_text(run, line.site),
@@ -342,29 +350,29 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
   return finding;
 }
 
-// The lines whose values one tape saves are one finding, of the line that made the tape.
-void merge_tapes(std::vector<Finding>& list, const Run& run) {
-  std::map<std::uint32_t, std::size_t> first;
-  std::vector<Finding> merged;
-  for (Finding& finding : list) {
-    const bool is_tape =
-        !finding.tensors.empty() && owner_kind(run, run.tensors[finding.tensors[0]]) == "tape";
-    if (!is_tape) {
-      merged.push_back(std::move(finding));
-      continue;
-    }
-    const auto [at, is_new] = first.try_emplace(finding.site, merged.size());
-    if (is_new) {
-      merged.push_back(std::move(finding));
-      continue;
-    }
-    Finding& whole = merged[at->second];
-    if (finding.bytes > whole.bytes) whole.title = finding.title;
-    whole.count += finding.count;
-    whole.bytes += finding.bytes;
-    whole.tensors.push_back(finding.tensors.front());
-  }
-  list = std::move(merged);
+// What one tape saves for several lines is one finding, of the line that made the tape.
+struct Tape {
+  Growth growth;
+  std::uint32_t line = kNone;  // that it saves most for
+  std::uint64_t most = 0;
+};
+
+Finding finding_of(const Run& run, std::uint32_t site, const Tape& tape) {
+  const Tensors& stayers = tape.growth.stayers;
+  Finding finding;
+  finding.problem = Problem::growth;
+  finding.site = site;
+  finding.count = stayers.size();
+  finding.bytes = bytes_of(run, stayers);
+  finding.tensors = some_of(stayers);
+  finding.title =
+      fmt::format("{} ({}) holds {}, {} more with every {}: {}, most of it from {}",
+                  text_of(run, run.tensors[stayers.back()].owner), site_text(run, site),
+                  count_text(finding.count, "saved value"), rate_text(tape.growth),
+                  tape.growth.label, bytes_text(finding.bytes), site_text(run, tape.line));
+  finding.remedy =
+      "the tape records on through every step: make a tape in each step, and let it end there.";
+  return finding;
 }
 
 bool ran_out(const Run& run) {
@@ -404,25 +412,40 @@ std::optional<Finding> find_swelling(const Facts& facts, const Line& line) {
 
 std::vector<Finding> find_growth(const Facts& facts) {
   std::vector<Finding> list;
+  std::map<std::uint32_t, Tape> tapes;
   const std::vector<Steps> all_steps = steps_of(facts.run);
   for (const Line& line : lines_of(facts.run)) {
     if (line.owner_kind == "function") continue;  // find_retracing tells
     std::optional<Growth> growth;
+    const bool can_grow = most_alive(facts.run, line.tensors) >= kLeastSteps;
     for (const Steps& steps : all_steps) {
+      if (!can_grow) break;
       std::optional<Growth> other = in_steps(facts, line, steps);
       if (other && (!growth || (other->in_named_steps && !growth->in_named_steps) ||
                     other->steps > growth->steps)) {
         growth = std::move(other);
       }
     }
-    if (!growth) growth = in_plain_loop(facts, line);
-    if (growth) {
+    if (!growth && can_grow) growth = in_plain_loop(facts, line);
+    if (growth && line.owner_kind == "tape") {
+      const TensorLife& last = facts.run.tensors[growth->stayers.back()];
+      const std::uint32_t made = tape_site(facts.run, text_of(facts.run, last.owner), last.born);
+      Tape& tape = tapes[made == kNone ? line.site : made];
+      const std::uint64_t bytes = bytes_of(facts.run, growth->stayers);
+      if (bytes >= tape.most) {
+        tape.most = bytes;
+        tape.line = line.site;
+      }
+      tape.growth.label = growth->label;
+      tape.growth.steps = std::max(tape.growth.steps, growth->steps);
+      std::ranges::copy(growth->stayers, std::back_inserter(tape.growth.stayers));
+    } else if (growth) {
       list.push_back(finding_of(facts.run, line, *growth));
     } else if (std::optional<Finding> swelling = find_swelling(facts, line)) {
       list.push_back(std::move(*swelling));
     }
   }
-  merge_tapes(list, facts.run);
+  for (const auto& [site, tape] : tapes) list.push_back(finding_of(facts.run, site, tape));
   return list;
 }
 

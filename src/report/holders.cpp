@@ -127,6 +127,7 @@ std::vector<OpTotal> op_totals(const Run& run) {
     total.bytes += op.bytes;
   }
   std::vector<OpTotal> list;
+  list.reserve(totals.size());
   for (auto& [op, total] : totals) {
     total.op = text_of(run, op);
     list.push_back(std::move(total));
@@ -149,6 +150,7 @@ std::vector<SpanTotal> span_totals(const Run& run) {
     total.longest = std::max(total.longest, time);
   }
   std::vector<SpanTotal> list;
+  list.reserve(totals.size());
   for (auto& [key, total] : totals) list.push_back(std::move(total));
   std::ranges::stable_sort(list, std::greater<>(), &SpanTotal::time);
   return list;

@@ -118,6 +118,7 @@ std::vector<Finding> find_outlived(const Facts& facts) {
     left.span = span;
   }
   std::vector<Finding> list;
+  list.reserve(lines.size() + tapes.size());
   for (const auto& [site, left] : lines) list.push_back(of_line(run, site, left));
   for (const auto& [key, left] : tapes) {
     list.push_back(of_tape(run, text_of(run, std::get<0>(key)), std::get<1>(key), left));

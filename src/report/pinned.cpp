@@ -99,6 +99,7 @@ std::vector<Finding> find_pinned(const Facts& facts) {
     pins.seen += run.tensors[pin.view].nbytes;
   }
   std::vector<Finding> list;
+  list.reserve(lines.size());
   for (const auto& [site, pins] : lines) {
     Finding finding;
     finding.problem = Problem::pinned;

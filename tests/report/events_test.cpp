@@ -81,6 +81,7 @@ TEST_F(Events, a_variable_of_a_part_of_a_tensor_holds_bytes_of_its_own) {
   const auto w = saved_for(run, "variable \"w\"");
   ASSERT_EQ(w.size(), 1u);
   EXPECT_NE(w[0].storage, named(run, "x").at(0).storage);
+  EXPECT_GE(w[0].born, run.storages[w[0].storage].born);
   EXPECT_EQ(run.storages[w[0].storage].nbytes, 16u);
 }
 
