@@ -20,7 +20,8 @@ class Activity {
     this.parent = parent;
     this.isAsync = false;
     this.isClosed = false;  // no code of the user's runs inside: its site is that of all it does
-    this.span = 0;  // of a recording
+    this.thread = parent === null ? 0 : parent.thread;  // of a recording, as is the span
+    this.span = 0;
     // The innermost layer and the outermost model around, as text: records of tensors keep these,
     // not the activity, which would hold the model.
     this.layer = kind === 'layer' ? name : parent === null ? '' : parent.layer;

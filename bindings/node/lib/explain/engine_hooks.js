@@ -120,17 +120,12 @@ function hookLives(engine) {
   });
 
   patch(engine, 'disposeTensor', original => function disposeTensor(tensor) {
-    const result = original.call(this, tensor);
-    if (assigningTo === tensor) return result;
-    if (ending !== null) {
-      died(tensor, ending.cause, ending.site, ending.by, ending.what);
-    } else {
-      const life = lives.get(tensor);
-      if (life !== undefined && life.death === null) {
-        died(tensor, 'disposed', activities.siteOf(disposeTensor, 6), '', null);
-      }
+    const life = assigningTo === tensor ? undefined : lives.get(tensor);
+    if (life !== undefined && life.death === null) {
+      if (ending !== null) died(life, ending.cause, ending.site, ending.by, ending.what);
+      else died(life, 'disposed', activities.siteOf(disposeTensor, 6), '', null);
     }
-    return result;
+    return original.call(this, tensor);
   });
 
   patch(engine, 'removeDataId', original => function(dataId, backend) {

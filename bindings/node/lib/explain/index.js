@@ -6,9 +6,12 @@ const Module = require('module');
 const {hookCore} = require('./engine_hooks');
 const {hookLayers} = require('./layer_hooks');
 const {leaks, mark, summary} = require('./leaks');
-const {lives} = require('./lives');
+const {lives, observers} = require('./lives');
 const {onUndo, patch, unpatch} = require('./patches');
 const {DisposedError, tell} = require('./story');
+const {Trace} = require('./trace');
+
+const {version} = require('../../package.json');
 
 let on = false;
 
@@ -77,4 +80,22 @@ function story(tensor) {
       `  born      (unknown)    before explain() was called\n`;
 }
 
-module.exports = {DisposedError, explain, leaks, mark, story};
+// A file for `tenure report`, from now until close() or the end of the program.
+function record(path) {
+  if (typeof path !== 'string' || path === '') {
+    throw new TypeError(`record: expected the path of a file, got: ${path}`);
+  }
+  if (observers.trace !== null) throw new Error('record: a recording runs already; close it first');
+  explain({summary: false});
+  const trace = new Trace(path, version);
+  const close = () => {
+    if (observers.trace === trace) observers.trace = null;
+    process.removeListener('exit', close);
+    trace.close();
+  };
+  observers.trace = trace;
+  process.on('exit', close);
+  return {path, close};
+}
+
+module.exports = {DisposedError, explain, leaks, mark, record, story};

@@ -23,6 +23,7 @@ class Life {
     this.owner = owner;      // 'tape' for what a gradient saves, 'variable'; else ''
     this.storage = storage;
     this.isView = isView;
+    this.isOptimizers = activity !== null && activity.kind === 'optimizer';
     this.kept = null;        // the site of tf.keep
     this.death = null;
   }
@@ -53,7 +54,9 @@ class Scope {
     this.name = name;
     this.site = site;
     this.isAsync = false;
-    this.span = 0;  // of a recording
+    this.trace = null;  // the recording that knows it, with its span and thread there
+    this.span = 0;
+    this.thread = 0;
   }
 
   // tidy "step", or: tidy of trainStep
@@ -97,13 +100,11 @@ function born(tensor, op, site, scope, owner) {
   storage.tensors++;
   lives.set(tensor, life);
   alive.set(tensor.id, life);
-  if (observers.trace !== null) observers.trace.born(life, storage.tensors === 1);
+  if (observers.trace !== null) observers.trace.born(life, known === undefined);
   return life;
 }
 
-function died(tensor, cause, site, by, ending) {
-  const life = lives.get(tensor);
-  if (life === undefined || life.death !== null) return;
+function died(life, cause, site, by, ending) {
   life.death = new Death(cause, site, by, ending);
   life.storage.tensors--;
   alive.delete(life.id);
@@ -114,9 +115,11 @@ function died(tensor, cause, site, by, ending) {
 function assigned(variable) {
   const life = lives.get(variable);
   if (life === undefined) return;
+  const isNew = !storages.has(variable.dataId);
   life.storage.tensors--;
   life.storage = storageOf(variable.dataId, life.nbytes);
   life.storage.tensors++;
+  if (observers.trace !== null) observers.trace.assigned(life, isNew);
 }
 
 function freed(dataId) {
