@@ -1,0 +1,36 @@
+// Makes Tenure the backend of TensorFlow.js in this process:
+//
+//   const tf = require('@tensorflow/tfjs');
+//   require('tenure-tfjs');
+'use strict';
+
+const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
+const bridge = require('./lib/bridge');
+const {TenureBackend} = require('./lib/backend');
+
+const BACKEND = 'tenure';
+const PRIORITY = 10;  // above every backend that TensorFlow.js has
+
+const families = [
+  require('./lib/kernels/elementwise'),
+  require('./lib/kernels/reduction'),
+  require('./lib/kernels/shape'),
+  require('./lib/kernels/matrix'),
+  require('./lib/kernels/window'),
+  require('./lib/kernels/image'),
+  require('./lib/kernels/indexing'),
+  require('./lib/kernels/host').kernels,
+];
+
+if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
+  for (const [kernelName, kernelFunc] of families.flatMap(Object.entries)) {
+    registerKernel({kernelName, backendName: BACKEND, kernelFunc});
+  }
+}
+
+module.exports = {
+  backend: BACKEND,
+  version: bridge.version,
+  memory: bridge.memory,
+  setThreads: bridge.setThreads,
+};

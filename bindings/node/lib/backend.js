@@ -1,0 +1,246 @@
+// The backend object that TensorFlow.js's engine talks to: who owns which native tensor.
+'use strict';
+
+const {KernelBackend, buffer, engine, util} = require('@tensorflow/tfjs-core');
+const bridge = require('./bridge');
+const HostView = require('./host_view');
+
+const NOT_HERE = -2;  // disposed of, or moved to another backend
+const STRINGS = -1;   // string tensors have no native half
+
+// The data of one or more tensors. The engine knows it as a data id, and so do we: no map is asked.
+class Data {
+  constructor(slot, dtype, size) {
+    this.slot = slot;
+    this.dtype = dtype;
+    this.size = size;
+    this.refCount = 1;
+    this.strings = null;
+    this.group = null;
+    this.place = 0;
+    this.token = null;
+  }
+}
+
+// The engine counts a complex tensor's two parts as if they had ids of their own.
+function idsOf(data) {
+  return data.dtype === 'complex64' ? 3 : 1;
+}
+
+// A tensor that is dropped instead of disposed of gives its memory back when V8 collects it. A
+// registration for each would cost more than a small op, so small tensors share one: a group, whose
+// token all of them hold, lists their slots.
+const GROUP_SIZE = 64;
+const LARGE = 1 << 14;  // elements from which a tensor is a group of its own
+
+class Group {
+  constructor(size) {
+    this.slots = new Int32Array(size).fill(NOT_HERE);
+    this.live = 0;
+    this.ids = 0;  // as many as the engine counts for them
+    this.next = 0;
+  }
+}
+
+class TenureBackend extends KernelBackend {
+  constructor() {
+    super();
+    this.count = 0;             // of data ids, as the engine counts them
+    this.foreign = new WeakMap();  // the data of ids that other backends made
+    this.groups = new Set();
+    this.openGroup();
+    this.host = new HostView(this);
+    this.collected = new FinalizationRegistry((group) => this.dropGroup(group));
+  }
+
+  openGroup() {
+    this.group = new Group(GROUP_SIZE);
+    this.token = null;
+  }
+
+  // Slots and their owners.
+
+  adopt(slot, dtype, size) {
+    const data = new Data(slot, dtype, size);
+    this.enlist(data);
+    return data;
+  }
+
+  enlist(data) {
+    this.count += idsOf(data);
+    if (data.slot < 0) return;
+    let group = this.group;
+    if (data.size >= LARGE) {
+      group = new Group(1);
+      this.groups.add(group);
+      this.collected.register(data, group);
+    } else {
+      if (this.token === null) {
+        this.token = {};
+        this.groups.add(group);
+        this.collected.register(this.token, group);
+      }
+      data.token = this.token;
+    }
+    data.group = group;
+    data.place = group.next++;
+    group.slots[data.place] = data.slot;
+    group.live += 1;
+    group.ids += idsOf(data);
+    if (group === this.group && group.next === GROUP_SIZE) this.openGroup();
+  }
+
+  // Frees what the data holds.
+  release(data) {
+    this.count -= idsOf(data);
+    if (data.slot >= 0) {
+      bridge.drop(data.slot);
+      const group = data.group;
+      group.slots[data.place] = NOT_HERE;
+      group.live -= 1;
+      group.ids -= idsOf(data);
+      if (group.live === 0 && group !== this.group) this.groups.delete(group);
+    }
+    data.slot = NOT_HERE;
+    data.strings = null;
+    data.group = null;
+    data.token = null;
+  }
+
+  dropGroup(group) {
+    if (!this.groups.delete(group)) return;
+    for (const slot of group.slots) {
+      if (slot < 0) continue;
+      bridge.drop(slot);
+    }
+    this.count -= group.ids;
+    group.slots.fill(NOT_HERE);
+    group.live = group.ids = 0;
+    if (group === this.group) this.openGroup();
+  }
+
+  // The data behind an id, fetched from the backend that has it if that is not this one.
+  dataOf(dataId) {
+    let data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
+    if (data === undefined || data.slot === NOT_HERE) {
+      engine().moveData(this, dataId);
+      data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
+    }
+    return data;
+  }
+
+  slotOf(info) {
+    const dataId = info.dataId;
+    if (dataId instanceof Data && dataId.slot >= 0) return dataId.slot;
+    const data = this.dataOf(dataId);
+    if (data.slot === STRINGS) throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
+    return data.slot;
+  }
+
+  has(dataId) {
+    const data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
+    return data !== undefined && data.slot !== NOT_HERE;
+  }
+
+  // What the engine asks for.
+
+  fill(data, values, shape) {
+    if (data.dtype === 'string') {
+      data.slot = STRINGS;
+      data.strings = values;
+    } else {
+      data.slot = bridge.write(values, shape, data.dtype);
+    }
+    this.enlist(data);
+    return data;
+  }
+
+  write(values, shape, dtype) {
+    return this.fill(new Data(NOT_HERE, dtype, util.sizeFromShape(shape)), values, shape);
+  }
+
+  move(dataId, values, shape, dtype, refCount) {
+    const data = dataId instanceof Data ? dataId : new Data(NOT_HERE, dtype, util.sizeFromShape(shape));
+    if (data !== dataId) this.foreign.set(dataId, data);
+    this.fill(data, values, shape);
+    data.refCount = refCount;
+  }
+
+  readSync(dataId) {
+    const data = this.dataOf(dataId);
+    if (data.slot === STRINGS) return data.strings;
+    return bridge.read(data.slot, data.dtype, data.size);
+  }
+
+  async read(dataId) {
+    return this.readSync(dataId);
+  }
+
+  bufferSync(info) {
+    const values = this.readSync(info.dataId);
+    return buffer(info.shape, info.dtype, info.dtype === 'string' ? values.map((s) => util.decodeString(s)) : values);
+  }
+
+  makeTensorInfo(shape, dtype, values) {
+    if (dtype === 'string' && values != null && values.length > 0 && util.isString(values[0])) {
+      values = values.map((text) => util.encodeString(text));
+    }
+    return {dataId: this.write(values, shape, dtype), shape, dtype};
+  }
+
+  refCount(dataId) {
+    return this.has(dataId) ? this.dataOf(dataId).refCount : 0;
+  }
+
+  incRef(dataId) {
+    this.dataOf(dataId).refCount += 1;
+  }
+
+  decRef(dataId) {
+    if (this.has(dataId)) this.dataOf(dataId).refCount -= 1;
+  }
+
+  // Frees the data when its last user lets go; false while others remain.
+  disposeData(dataId, force = false) {
+    const data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
+    if (data === undefined || data.slot === NOT_HERE) return true;
+    data.refCount -= 1;
+    if (!force && data.refCount > 0) return false;
+    this.release(data);
+    return true;
+  }
+
+  disposeIntermediateTensorInfo(info) {
+    this.disposeData(info.dataId);
+  }
+
+  numDataIds() {
+    return this.count;
+  }
+
+  memory() {
+    return {unreliable: false, tenure: bridge.memory()};
+  }
+
+  async time(run) {
+    const start = util.now();
+    run();
+    return {kernelMs: util.now() - start};
+  }
+
+  floatPrecision() {
+    return 32;
+  }
+
+  epsilon() {
+    return super.epsilon();
+  }
+
+  dispose() {
+    for (const group of [...this.groups]) this.dropGroup(group);
+    this.count = 0;
+    this.foreign = new WeakMap();
+  }
+}
+
+module.exports = {TenureBackend};

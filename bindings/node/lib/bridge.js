@@ -1,0 +1,205 @@
+// The crossing into native code (native/call.h is the other side). An op is written into shared
+// memory as integers and doubles, one call without arguments runs it, and what its results are
+// stands in the same memory afterwards.
+'use strict';
+
+const path = require('path');
+
+const native = require(process.env.TENURE_ADDON || path.join(__dirname, '..', 'build', 'tenure.node'));
+
+const DOUBLES = 1024;
+const SMALL_BYTES = 4096;
+const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES;
+
+const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
+const DTYPE_CODES = {float32: 0, int32: 1, bool: 2, complex64: 3};
+
+let integers;
+let doubles;
+let smallFloats;
+let smallIntegers;
+let smallBytes;
+let capacity = 0;  // of integers
+let at = 0;        // where the next integer goes
+let doublesAt = 0;
+
+function share(count) {
+  const memory = new ArrayBuffer(FIXED_BYTES + count * 4);
+  native.share(memory);
+  doubles = new Float64Array(memory, 0, DOUBLES);
+  smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
+  smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
+  smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
+  const before = integers;
+  integers = new Int32Array(memory, FIXED_BYTES, count);
+  if (before !== undefined) integers.set(before);
+  capacity = count;
+}
+share(1 << 14);
+
+// Room for that many more integers, or for as many in the results.
+function reserve(count) {
+  if (at + count > capacity) share(Math.max(2 * capacity, at + count));
+}
+
+const codes = new Map(native.names().map((name, code) => [name, code]));
+// The number that stands for an op.
+function op(name) {
+  const code = codes.get(name);
+  if (code === undefined) throw new Error(`tenure: there is no op ${name}`);
+  return code;
+}
+
+function start(code) {
+  integers[0] = code;
+  at = 1;
+  doublesAt = 0;
+}
+
+// Ranks are small, and what is written between two reservations is too: the margin covers it.
+const MARGIN = 256;
+
+function putTensor(backend, info) {
+  const shape = info.shape;
+  const rank = shape.length;
+  if (at + rank + MARGIN > capacity) reserve(rank + MARGIN);
+  integers[at] = backend.slotOf(info);
+  integers[at + 1] = rank;
+  at += 2;
+  for (let i = 0; i < rank; ++i) integers[at + i] = shape[i];
+  at += rank;
+}
+
+function putMaybeTensor(backend, info) {
+  if (info == null) {
+    integers[at++] = -1;
+  } else {
+    putTensor(backend, info);
+  }
+}
+
+function putTensors(backend, infos) {
+  integers[at++] = infos.length;
+  for (const info of infos) putTensor(backend, info);
+}
+
+function putInt(value) {
+  integers[at++] = value;
+}
+
+function putInts(values) {
+  const count = values.length;
+  reserve(count + MARGIN);
+  integers[at++] = count;
+  for (let i = 0; i < count; ++i) integers[at + i] = values[i];
+  at += count;
+}
+
+function putDtype(dtype) {
+  integers[at++] = DTYPE_CODES[dtype];
+}
+
+function putDouble(value) {
+  doubles[doublesAt++] = value;
+}
+
+function putText(text) {
+  reserve(text.length + MARGIN);
+  integers[at++] = text.length;
+  for (let i = 0; i < text.length; ++i) integers[at++] = text.charCodeAt(i) & 255;
+}
+
+function takeResult(backend) {
+  const slot = integers[at];
+  const dtype = DTYPES[integers[at + 1]];
+  const rank = integers[at + 2];
+  at += 3;
+  const shape = new Array(rank);
+  let size = 1;
+  for (let i = 0; i < rank; ++i) size *= (shape[i] = integers[at + i]);
+  at += rank;
+  return {dataId: backend.adopt(slot, dtype, size), shape, dtype};
+}
+
+// Runs what was written, and gives its one result.
+function run(backend) {
+  native.call();
+  at = 0;
+  return takeResult(backend);
+}
+
+// The same for ops that give a list of results; `room` is how many integers that may take.
+function runMany(backend, room = 0) {
+  reserve(room + MARGIN);
+  native.call();
+  at = 1;
+  const results = new Array(integers[0]);
+  for (let i = 0; i < results.length; ++i) results[i] = takeResult(backend);
+  return results;
+}
+
+function drop(slot) {
+  integers[0] = slot;
+  native.drop();
+}
+
+const WRITE_SMALL = op('write_small');
+const READ_SMALL = op('read_small');
+const ARRAYS = {float32: Float32Array, int32: Int32Array, bool: Uint8Array, complex64: Float32Array};
+
+// The slot of a new tensor with these values.
+function write(values, shape, dtype) {
+  const Wanted = ARRAYS[dtype];
+  if (Wanted === undefined) throw new Error(`tenure: a tensor cannot be of dtype ${dtype}`);
+  start(WRITE_SMALL);
+  const length = values.length;
+  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+    const to = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    if (length === 1) {
+      to[0] = values[0];
+    } else {
+      to.set(values);
+    }
+    putDtype(dtype);
+    putInts(shape);
+    native.call();
+  } else {
+    const bytes = values instanceof Wanted ? values : Wanted.from(values);
+    putDtype(dtype);
+    putInts(shape);
+    native.write(bytes);
+  }
+  return integers[0];
+}
+
+// The values of a slot's tensor: `size` elements, of which a complex one is two.
+function read(slot, dtype, size) {
+  const Wanted = ARRAYS[dtype];
+  const length = dtype === 'complex64' ? 2 * size : size;
+  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+    start(READ_SMALL);
+    putInt(slot);
+    native.call();
+    const from = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    return from.slice(0, length);
+  }
+  const values = new Wanted(length);
+  integers[0] = slot;
+  native.read(values);
+  return values;
+}
+
+const MEMORY_FIELDS = ['tensors', 'storages', 'liveBytes', 'peakBytes', 'pooledBytes', 'slackBytes', 'reservedBytes'];
+
+// What Tenure's ledger says of the process.
+function memory() {
+  native.memory();
+  return Object.fromEntries(MEMORY_FIELDS.map((name, i) => [name, doubles[i]]));
+}
+
+module.exports = {
+  drop, memory, op, putDouble, putDtype, putInt, putInts, putMaybeTensor, putTensor, putTensors,
+  putText, read, reserve, run, runMany, start, write,
+  setThreads: native.setThreads,
+  version: native.version(),
+};

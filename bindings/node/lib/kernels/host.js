@@ -1,0 +1,30 @@
+// Kernels that run in JavaScript, in the implementations that TensorFlow.js's backends share.
+'use strict';
+
+const {getKernel} = require('@tensorflow/tfjs-core');
+require('@tensorflow/tfjs-backend-cpu');
+
+// The cpu backend's kernel of that name, on our tensors.
+function onHost(name) {
+  let kernel = null;
+  return ({inputs, attrs, backend}) => {
+    kernel = kernel || getKernel(name, 'cpu');
+    return kernel.kernelFunc({inputs, attrs, backend: backend.host});
+  };
+}
+
+function anyString(infos) {
+  return infos.some((info) => info.dtype === 'string');
+}
+
+const NAMES = [
+  'Bincount', 'BroadcastArgs', 'DenseBincount', 'Draw', 'RaggedGather', 'RaggedRange',
+  'RaggedTensorToTensor', 'Range', 'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
+  'StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast', 'Unique',
+];
+
+module.exports = {
+  anyString,
+  onHost,
+  kernels: Object.fromEntries(NAMES.map((name) => [name, onHost(name)])),
+};

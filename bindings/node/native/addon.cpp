@@ -1,0 +1,272 @@
+// What Node.js sees of Tenure: a few functions over memory that both sides know (see call.h). Plain
+// Node-API: an op costs one call without arguments. State belongs to an environment, so that every
+// worker thread has its own.
+#include <node_api.h>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "call.h"
+#include "tenure/tenure.h"
+
+namespace tenure::node {
+namespace {
+
+constexpr std::size_t kDoubles = 1024;
+constexpr std::size_t kSmallBytes = 4096;
+// How far what V8 knows of our memory may be from the truth before it is told.
+constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
+
+struct Environment {
+  Slots slots;
+  Shared shared;
+  napi_ref buffer = nullptr;  // keeps the shared memory
+  std::int64_t told = 0;
+};
+
+void check(napi_env env, napi_status status) {
+  if (status == napi_ok) return;
+  const napi_extended_error_info* info = nullptr;
+  napi_get_last_error_info(env, &info);
+  throw Error(std::string("tfjs: ") +
+              (info != nullptr && info->error_message != nullptr ? info->error_message : "Node-API"));
+}
+
+// The error's class, without our namespace: what JavaScript sees as its code.
+const char* code_of(const std::exception& error) {
+  if (dynamic_cast<const DisposedError*>(&error) != nullptr) return "DisposedError";
+  if (dynamic_cast<const ShapeError*>(&error) != nullptr) return "ShapeError";
+  if (dynamic_cast<const DtypeError*>(&error) != nullptr) return "DtypeError";
+  if (dynamic_cast<const ValueError*>(&error) != nullptr) return "ValueError";
+  if (dynamic_cast<const OutOfMemoryError*>(&error) != nullptr) return "OutOfMemoryError";
+  if (dynamic_cast<const UnsupportedError*>(&error) != nullptr) return "UnsupportedError";
+  return "Error";
+}
+
+void tell_v8(napi_env env, Environment& state) {
+  const std::int64_t change = state.slots.bytes() - state.told;
+  if (std::abs(change) < kToldBytes) [[likely]]
+    return;
+  std::int64_t total = 0;
+  if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+}
+
+template <std::size_t n>
+struct Arguments {
+  napi_value values[n == 0 ? 1 : n];
+};
+
+// Runs a function of the environment and of the arguments; an exception becomes a JavaScript one.
+template <std::size_t n, auto function>
+napi_value entry(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  Arguments<n> arguments;
+  std::size_t count = n;
+  napi_get_cb_info(env, info, n == 0 ? nullptr : &count, n == 0 ? nullptr : arguments.values,
+                   nullptr, &data);
+  try {
+    return function(env, *static_cast<Environment*>(data), arguments.values);
+  } catch (const std::exception& error) {
+    napi_throw_error(env, code_of(error), error.what());
+  }
+  return nullptr;
+}
+
+napi_value call(napi_env env, Environment& state, napi_value*) {
+  static const std::vector<Row>& rows = all_rows();
+  Call call(state.slots, state.shared);
+  rows[static_cast<std::size_t>(state.shared.integers[0])].run(call);
+  tell_v8(env, state);
+  return nullptr;
+}
+
+// Frees the slot that stands in the shared memory.
+napi_value drop(napi_env env, Environment& state, napi_value*) {
+  state.slots.drop(state.shared.integers[0]);
+  tell_v8(env, state);
+  return nullptr;
+}
+
+struct Bytes {
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+Bytes typed_array(napi_env env, napi_value value) {
+  napi_typedarray_type type{};
+  std::size_t length = 0;
+  void* data = nullptr;
+  check(env, napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr));
+  std::size_t width = 1;
+  switch (type) {
+    case napi_int16_array:
+    case napi_uint16_array:
+      width = 2;
+      break;
+    case napi_int32_array:
+    case napi_uint32_array:
+    case napi_float32_array:
+      width = 4;
+      break;
+    case napi_float64_array:
+    case napi_bigint64_array:
+    case napi_biguint64_array:
+      width = 8;
+      break;
+    default:
+      break;
+  }
+  return {static_cast<std::byte*>(data), length * width};
+}
+
+Tensor from_bytes(const std::byte* data, std::size_t size, DType dtype, const Shape& shape) {
+  const std::size_t count = size / size_of(dtype);
+  return detail::tensor_from(data, count, dtype, dtype, shape, std::source_location::current());
+}
+
+// A tensor of a dtype and a shape, whose bytes are a typed array's.
+napi_value write_tensor(napi_env env, Environment& state, napi_value* arguments) {
+  Call call(state.slots, state.shared);
+  const DType dtype = call.dtype();
+  const Shape shape = call.shape();
+  const Bytes bytes = typed_array(env, arguments[0]);
+  call.give(from_bytes(bytes.data, bytes.size, dtype, shape));
+  tell_v8(env, state);
+  return nullptr;
+}
+
+// The same from the bytes in the shared memory.
+void write_small(Call& call) {
+  const DType dtype = call.dtype();
+  const Shape shape = call.shape();
+  const std::size_t size = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
+  call.give(from_bytes(call.shared().bytes.data(), size, dtype, shape));
+}
+
+void copy_out(const Tensor& tensor, std::byte* to) {
+  const auto copy = [to](const auto& elements) {
+    std::memcpy(to, elements.data(), elements.size() * sizeof(elements[0]));
+  };
+  switch (tensor.dtype()) {
+    case DType::float32:
+      return copy(tensor.view<float>());
+    case DType::int32:
+      return copy(tensor.view<std::int32_t>());
+    case DType::boolean:
+      return copy(tensor.view<bool>());
+    default:
+      return copy(tensor.view<std::complex<float>>());
+  }
+}
+
+napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) {
+  const Tensor& tensor = state.slots.at(state.shared.integers[0]);
+  const Bytes bytes = typed_array(env, arguments[0]);
+  if (bytes.size != tensor.nbytes()) throw ValueError("tfjs: a read of another size");
+  copy_out(tensor, bytes.data);
+  return nullptr;
+}
+
+void read_small(Call& call) {
+  copy_out(call.slots().at(call.slot()), call.shared().bytes.data());
+}
+
+constexpr Row kSmallRows[] = {{"write_small", write_small}, {"read_small", read_small}};
+
+// Takes an ArrayBuffer as the memory that both sides know.
+napi_value share(napi_env env, Environment& state, napi_value* arguments) {
+  void* data = nullptr;
+  std::size_t size = 0;
+  check(env, napi_get_arraybuffer_info(env, arguments[0], &data, &size));
+  constexpr std::size_t kRest = kDoubles * sizeof(double) + kSmallBytes;
+  if (size < 2 * kRest) throw ValueError("tfjs: the shared memory is too small");
+  if (state.buffer != nullptr) check(env, napi_delete_reference(env, state.buffer));
+  check(env, napi_create_reference(env, arguments[0], 1, &state.buffer));
+  auto* bytes = static_cast<std::byte*>(data);
+  // Doubles first: they are the ones that want alignment.
+  state.shared.doubles = {reinterpret_cast<double*>(bytes), kDoubles};
+  bytes += kDoubles * sizeof(double);
+  state.shared.bytes = {bytes, kSmallBytes};
+  bytes += kSmallBytes;
+  state.shared.integers = {reinterpret_cast<std::int32_t*>(bytes),
+                           (size - kRest) / sizeof(std::int32_t)};
+  return nullptr;
+}
+
+napi_value names(napi_env env, Environment&, napi_value*) {
+  napi_value list = nullptr;
+  check(env, napi_create_array(env, &list));
+  std::uint32_t index = 0;
+  for (const Row& row : all_rows()) {
+    napi_value name = nullptr;
+    check(env, napi_create_string_utf8(env, row.name.data(), row.name.size(), &name));
+    check(env, napi_set_element(env, list, index++, name));
+  }
+  return list;
+}
+
+// What the ledger of the process says, as doubles in the shared memory.
+napi_value memory_info(napi_env, Environment& state, napi_value*) {
+  const MemoryInfo info = memory();
+  const std::size_t values[] = {info.tensors,      info.storages,       info.live_bytes,
+                                info.peak_bytes,   info.pooled_bytes,   info.slack_bytes,
+                                info.reserved_bytes};
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    state.shared.doubles[i] = static_cast<double>(values[i]);
+  }
+  return nullptr;
+}
+
+napi_value set_threads(napi_env env, Environment&, napi_value* arguments) {
+  std::int32_t threads = 0;
+  check(env, napi_get_value_int32(env, arguments[0], &threads));
+  set_num_threads(threads);
+  return nullptr;
+}
+
+napi_value library_version(napi_env env, Environment&, napi_value*) {
+  const std::string_view text = version();
+  napi_value value = nullptr;
+  check(env, napi_create_string_utf8(env, text.data(), text.size(), &value));
+  return value;
+}
+
+template <std::size_t n, auto function>
+void add(napi_env env, napi_value exports, const char* name, Environment* state) {
+  napi_value value = nullptr;
+  check(env, napi_create_function(env, name, NAPI_AUTO_LENGTH, entry<n, function>, state, &value));
+  check(env, napi_set_named_property(env, exports, name, value));
+}
+
+}  // namespace
+
+std::span<const Row> small_rows() { return kSmallRows; }
+
+}  // namespace tenure::node
+
+NAPI_MODULE_INIT() {
+  using namespace tenure::node;
+  auto state = std::make_unique<Environment>();
+  Environment* const raw = state.get();
+  const auto finalize = [](napi_env, void* data, void*) {
+    delete static_cast<Environment*>(data);  // and with it every tensor of this environment
+  };
+  if (napi_set_instance_data(env, raw, finalize, nullptr) != napi_ok) return nullptr;
+  state.release();
+  try {
+    add<0, call>(env, exports, "call", raw);
+    add<0, drop>(env, exports, "drop", raw);
+    add<1, write_tensor>(env, exports, "write", raw);
+    add<1, read_tensor>(env, exports, "read", raw);
+    add<1, share>(env, exports, "share", raw);
+    add<0, names>(env, exports, "names", raw);
+    add<0, memory_info>(env, exports, "memory", raw);
+    add<1, set_threads>(env, exports, "setThreads", raw);
+    add<0, library_version>(env, exports, "version", raw);
+  } catch (const std::exception& error) {
+    napi_throw_error(env, nullptr, error.what());
+  }
+  return exports;
+}

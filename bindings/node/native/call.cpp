@@ -1,0 +1,125 @@
+#include "call.h"
+
+#include <algorithm>
+
+#include "core/raise.h"
+#include "ops/apply.h"
+#include "ops/views.h"
+#include "tensor/access.h"
+#include "tenure/views.h"
+
+namespace tenure::node {
+
+int dtype_code(DType dtype) {
+  const auto* found = std::ranges::find(kDTypes, dtype);
+  if (found == std::end(kDTypes)) {
+    raise<DtypeError>("tfjs: TensorFlow.js has no dtype {}", dtype);
+  }
+  return static_cast<int>(found - kDTypes);
+}
+
+const Tensor& Slots::at(std::int32_t slot) const {
+  if (slot < 0 || static_cast<std::size_t>(slot) >= tensors_.size() ||
+      !tensors_[static_cast<std::size_t>(slot)].defined()) [[unlikely]] {
+    raise<ValueError>("tfjs: no tensor is in slot {}", slot);
+  }
+  return tensors_[static_cast<std::size_t>(slot)];
+}
+
+std::int32_t Slots::take(Tensor tensor) {
+  bytes_ += static_cast<std::int64_t>(tensor.nbytes());
+  if (free_.empty()) {
+    tensors_.push_back(std::move(tensor));
+    free_.reserve(tensors_.size());  // so that drop cannot throw
+    return static_cast<std::int32_t>(tensors_.size() - 1);
+  }
+  const std::int32_t slot = free_.back();
+  free_.pop_back();
+  tensors_[static_cast<std::size_t>(slot)] = std::move(tensor);
+  return slot;
+}
+
+void Slots::drop(std::int32_t slot) {
+  bytes_ -= static_cast<std::int64_t>(at(slot).nbytes());
+  tensors_[static_cast<std::size_t>(slot)] = Tensor();
+  free_.push_back(slot);
+}
+
+Tensor Call::tensor() {
+  const Tensor& held = slots_.at(next());
+  const std::int32_t rank = next();
+  const std::span dims = shared_.integers.subspan(read_, static_cast<std::size_t>(rank));
+  read_ += static_cast<std::size_t>(rank);
+  const Shape& own = held.shape();
+  if (std::equal(dims.begin(), dims.end(), own.begin(), own.end())) return held;
+  Shape shape = Shape::filled(rank, 0);
+  std::ranges::copy(dims, shape.begin());
+  return reshape(held, shape);
+}
+
+std::optional<Tensor> Call::maybe_tensor() {
+  if (shared_.integers[read_] >= 0) return tensor();
+  ++read_;
+  return {};
+}
+
+std::optional<Arg> Call::maybe_arg() {
+  if (std::optional<Tensor> given = maybe_tensor()) return Arg(std::move(*given));
+  return {};
+}
+
+std::vector<Tensor> Call::tensors() {
+  std::vector<Tensor> all(static_cast<std::size_t>(next()));
+  for (Tensor& one : all) one = tensor();
+  return all;
+}
+
+Shape Call::shape() {
+  Shape entries = Shape::filled(next(), 0);
+  for (std::int64_t& entry : entries) entry = next();
+  return entries;
+}
+
+double Call::number() { return shared_.doubles[read_doubles_++]; }
+
+std::string Call::text() {
+  std::string units(static_cast<std::size_t>(next()), '\0');
+  for (char& unit : units) unit = static_cast<char>(next());
+  return units;
+}
+
+void Call::give(Tensor result) {
+  // What JavaScript disposes of must free its bytes: no result is a look at a part of another's,
+  // nor one that kernels would have to copy whenever it is used.
+  const detail::Header& header = detail::checked(result, "tfjs");
+  if (!header.layout.contiguous || header.storage->nbytes > header.layout.nbytes()) [[unlikely]] {
+    result = ops::apply(ops::kCopy, {}, std::source_location::current(), std::move(result));
+  }
+  const Shape shape = result.shape();
+  const int dtype = dtype_code(result.dtype());
+  put(slots_.take(std::move(result)));
+  put(dtype);
+  put(shape.rank());
+  for (const std::int64_t dim : shape) put(static_cast<std::int32_t>(dim));
+}
+
+void Call::give(std::vector<Tensor> results) {
+  // No result overwrites attributes that a later one would need: all are computed.
+  put(static_cast<std::int32_t>(results.size()));
+  for (Tensor& one : results) give(std::move(one));
+}
+
+const std::vector<Row>& all_rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> made;
+    for (const std::span<const Row> rows :
+         {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(), window_rows(),
+          image_rows(), index_rows()}) {
+      made.insert(made.end(), rows.begin(), rows.end());
+    }
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace tenure::node

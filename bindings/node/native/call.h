@@ -1,0 +1,95 @@
+// One crossing from JavaScript. Both sides know the same memory: JavaScript writes an op's code, its
+// inputs (slot, rank, dimensions) and its attributes as integers and doubles; the op reads them in
+// that order, runs, and writes what its results are in their place. Nothing else crosses.
+//
+// Tensors stay here, in slots; JavaScript holds the slots' numbers. A TensorFlow.js tensor may show
+// the data of another under a shape of its own, so shapes come with the inputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenure/tensor.h"
+
+namespace tenure::node {
+
+// The dtypes of TensorFlow.js that have bytes, by the numbers that JavaScript knows them by.
+inline constexpr DType kDTypes[] = {DType::float32, DType::int32, DType::boolean, DType::complex64};
+int dtype_code(DType dtype);
+
+// The tensors of one environment (a Node.js thread).
+class Slots {
+ public:
+  const Tensor& at(std::int32_t slot) const;
+  std::int32_t take(Tensor tensor);
+  void drop(std::int32_t slot);
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<std::int32_t> free_;
+  std::int64_t bytes_ = 0;
+};
+
+// The memory that both sides know: integers, then doubles, then bytes of small tensors.
+struct Shared {
+  std::span<std::int32_t> integers;
+  std::span<double> doubles;
+  std::span<std::byte> bytes;
+};
+
+class Call {
+ public:
+  Call(Slots& slots, const Shared& shared) : slots_(slots), shared_(shared) {}
+
+  std::int32_t slot() { return next(); }
+  Tensor tensor();
+  std::optional<Tensor> maybe_tensor();  // a slot below zero stands for none
+  std::optional<Arg> maybe_arg();
+  std::vector<Tensor> tensors();  // a count, then as many
+  std::int32_t integer() { return next(); }
+  bool flag() { return next() != 0; }
+  Shape shape();  // a count, then as many
+  DType dtype() { return kDTypes[next()]; }
+  double number();
+  std::string text();  // a count, then as many code units below 256
+
+  void give(Tensor result);
+  void give(std::vector<Tensor> results);
+  void give_integer(std::int64_t value) { put(static_cast<std::int32_t>(value)); }
+
+  Slots& slots() { return slots_; }
+  const Shared& shared() const { return shared_; }
+
+ private:
+  std::int32_t next() { return shared_.integers[read_++]; }
+  void put(std::int32_t value) { shared_.integers[written_++] = value; }
+
+  Slots& slots_;
+  const Shared& shared_;
+  std::size_t read_ = 1;  // behind the op's code
+  std::size_t read_doubles_ = 0;
+  std::size_t written_ = 0;
+};
+
+// An op that JavaScript may call: by its place in the list of all, which it is told once.
+struct Row {
+  std::string_view name;
+  void (*run)(Call&);
+};
+std::span<const Row> small_rows();
+std::span<const Row> elementwise_rows();
+std::span<const Row> reduction_rows();
+std::span<const Row> shape_rows();
+std::span<const Row> matrix_rows();
+std::span<const Row> window_rows();
+std::span<const Row> image_rows();
+std::span<const Row> index_rows();
+const std::vector<Row>& all_rows();
+
+}  // namespace tenure::node

@@ -1,0 +1,18 @@
+// What follows a product in one pass, as JavaScript writes it.
+#pragma once
+
+#include "call.h"
+#include "tenure/conv.h"
+
+namespace tenure::node {
+
+inline FusedOptions fused_options(Call& call) {
+  FusedOptions fused;
+  fused.bias = call.maybe_arg();
+  fused.prelu_weights = call.maybe_arg();
+  fused.activation = static_cast<Activation>(call.integer());
+  fused.leaky_relu_alpha = call.number();
+  return fused;
+}
+
+}  // namespace tenure::node

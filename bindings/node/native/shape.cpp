@@ -1,0 +1,157 @@
+// Making, cutting, joining and rearranging tensors.
+#include <algorithm>
+
+#include "call.h"
+#include "tenure/tenure.h"
+
+namespace tenure::node {
+namespace {
+
+// A number as a tensor of the dtype has it: TensorFlow.js stores it into an array of that type.
+Scalar as_scalar(double value, DType dtype) {
+  if (dtype == DType::int32) return static_cast<std::int64_t>(value);
+  if (dtype == DType::boolean) return value != 0;
+  return value;
+}
+
+void run_fill(Call& call) {
+  const Shape shape = call.shape();
+  const DType dtype = call.dtype();
+  call.give(full(shape, as_scalar(call.number(), dtype), dtype));
+}
+
+void run_zeros_like(Call& call) { call.give(zeros_like(call.tensor())); }
+void run_ones_like(Call& call) { call.give(ones_like(call.tensor())); }
+
+void run_transpose(Call& call) {
+  Tensor x = call.tensor();
+  call.give(transpose(std::move(x), call.shape()));
+}
+
+void run_slice(Call& call) {
+  Tensor x = call.tensor();
+  const Shape begin = call.shape();
+  call.give(slice(std::move(x), begin, call.shape()));
+}
+
+// `begin`, `end` and `strides` are resolved: one entry per axis, masks applied.
+void run_strided_slice(Call& call) {
+  Tensor x = call.tensor();
+  const Shape begin = call.shape();
+  const Shape step = call.shape();
+  const Shape size = call.shape();
+  const Shape shape = call.shape();
+  call.give(reshape(slice(std::move(x), begin, size, step), shape));
+}
+
+void run_reverse(Call& call) {
+  Tensor x = call.tensor();
+  const Axes axes = call.shape();
+  call.give(axes.rank() == 0 ? contiguous(std::move(x)) : reverse(std::move(x), axes));
+}
+
+void run_concat(Call& call) {
+  std::vector<Tensor> tensors = call.tensors();
+  call.give(concat(std::move(tensors), call.integer()));
+}
+
+void run_stack(Call& call) {
+  std::vector<Tensor> tensors = call.tensors();
+  call.give(stack(std::move(tensors), call.integer()));
+}
+
+void run_split(Call& call) {
+  Tensor x = call.tensor();
+  const int axis = call.integer();
+  call.give(split(std::move(x), call.shape(), axis));
+}
+
+void run_unstack(Call& call) {
+  Tensor x = call.tensor();
+  call.give(unstack(std::move(x), call.integer()));
+}
+
+void run_tile(Call& call) {
+  Tensor x = call.tensor();
+  call.give(tile(std::move(x), call.shape()));
+}
+
+void run_broadcast_to(Call& call) {
+  Tensor x = call.tensor();
+  call.give(broadcast_to(std::move(x), call.shape()));
+}
+
+Paddings paddings(Call& call) {
+  const Shape before = call.shape();
+  const Shape after = call.shape();
+  Paddings all;
+  for (int i = 0; i < before.rank(); ++i) all.emplace_back(before[i], after[i]);
+  return all;
+}
+
+void run_pad(Call& call) {
+  Tensor x = call.tensor();
+  const Paddings around = paddings(call);
+  const Scalar value = as_scalar(call.number(), x.dtype());
+  call.give(pad(std::move(x), around, value));
+}
+
+void run_mirror_pad(Call& call) {
+  Tensor x = call.tensor();
+  const Paddings around = paddings(call);
+  call.give(mirror_pad(std::move(x), around, call.flag() ? Mirror::reflect : Mirror::symmetric));
+}
+
+void run_space_to_batch(Call& call) {
+  Tensor x = call.tensor();
+  const Shape block = call.shape();
+  call.give(space_to_batch_nd(std::move(x), block, paddings(call)));
+}
+
+void run_batch_to_space(Call& call) {
+  Tensor x = call.tensor();
+  const Shape block = call.shape();
+  call.give(batch_to_space_nd(std::move(x), block, paddings(call)));
+}
+
+void run_depth_to_space(Call& call) {
+  Tensor x = call.tensor();
+  const std::int64_t block = call.integer();
+  const bool channels_first = call.flag();
+  call.give(depth_to_space(std::move(x), block,
+                           channels_first ? ImageLayout::nchw : ImageLayout::nhwc));
+}
+
+void run_linspace(Call& call) {
+  const double start = call.number();
+  const double stop = call.number();
+  call.give(linspace(start, stop, call.integer()));
+}
+
+constexpr Row kRows[] = {
+    {"fill", run_fill},
+    {"zeros_like", run_zeros_like},
+    {"ones_like", run_ones_like},
+    {"transpose", run_transpose},
+    {"slice", run_slice},
+    {"strided_slice", run_strided_slice},
+    {"reverse", run_reverse},
+    {"concat", run_concat},
+    {"stack", run_stack},
+    {"split", run_split},
+    {"unstack", run_unstack},
+    {"tile", run_tile},
+    {"broadcast_to", run_broadcast_to},
+    {"pad", run_pad},
+    {"mirror_pad", run_mirror_pad},
+    {"space_to_batch", run_space_to_batch},
+    {"batch_to_space", run_batch_to_space},
+    {"depth_to_space", run_depth_to_space},
+    {"linspace", run_linspace},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kRows; }
+
+}  // namespace tenure::node
