@@ -5,8 +5,12 @@
 'use strict';
 
 const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
+// Before the native library is loaded, which looks for the same TENURE_TRACE.
+if (process.env.TENURE_TRACE) require('./explain');
 const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
+const explain = require('./lib/explain');
+const {nativeLayers, registerLayers} = require('./lib/layers');
 
 const BACKEND = 'tenure';
 const PRIORITY = 10;  // above every backend that TensorFlow.js has
@@ -26,6 +30,7 @@ if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
   for (const [kernelName, kernelFunc] of families.flatMap(Object.entries)) {
     registerKernel({kernelName, backendName: BACKEND, kernelFunc});
   }
+  registerLayers(BACKEND);
 }
 
 module.exports = {
@@ -33,4 +38,6 @@ module.exports = {
   version: bridge.version,
   memory: bridge.memory,
   setThreads: bridge.setThreads,
+  nativeLayers,
+  ...explain,
 };

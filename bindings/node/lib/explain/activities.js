@@ -22,6 +22,7 @@ class Activity {
     this.isClosed = false;  // no code of the user's runs inside: its site is that of all it does
     this.thread = parent === null ? 0 : parent.thread;  // of a recording, as is the span
     this.span = 0;
+    this.open = null;
     // The innermost layer and the outermost model around, as text: records of tensors keep these,
     // not the activity, which would hold the model.
     this.layer = kind === 'layer' ? name : parent === null ? '' : parent.layer;
@@ -56,7 +57,7 @@ function siteOf(below, limit) {
   if (seen.cut) {
     const call = seen.call, packaged = seen.site;
     seen = look(below, kAll);
-    seen.call = call;
+    if (call.isOp) seen.call = call;
     if (seen.site === null) return packaged;
   }
   return seen.site;
@@ -65,7 +66,7 @@ function siteOf(below, limit) {
 function begin(below, kind, name, op, subject) {
   const parent = current();
   const site = siteOf(below, 4);
-  return new Activity(kind, name, op || look.seen.call.name, subject, site, parent);
+  return new Activity(kind, name, op || look.seen.call.name || kind, subject, site, parent);
 }
 
 // A part of the current activity, if there is one, with the same site.

@@ -201,9 +201,7 @@ function hookScopes(engine) {
 
   patch(engine, 'keep', original => function keep(tensor) {
     const life = saving ? undefined : lives.get(tensor);
-    if (life !== undefined && life.owner === '' && activities.current() === null) {
-      life.kept = activities.siteOf(keep, 3);
-    }
+    if (life !== undefined && life.owner === '') life.kept = look(keep, 2).site;  // the user's only
     return original.call(this, tensor);
   });
 }

@@ -2,12 +2,12 @@
 // Stories for programs that use TensorFlow.js, on any backend. explain() watches every copy of the
 // package that is loaded or will be; after it, "Tensor is disposed" tells the tensor's life.
 
-const Module = require('module');
+const {isCore, isLayers, onEachLoaded} = require('../loaded');
 const {hookCore} = require('./engine_hooks');
 const {hookLayers} = require('./layer_hooks');
 const {leaks, mark, summary} = require('./leaks');
 const {lives, observers} = require('./lives');
-const {onUndo, patch, unpatch} = require('./patches');
+const {onUndo, unpatch} = require('./patches');
 const {DisposedError, tell} = require('./story');
 const {Trace} = require('./trace');
 
@@ -16,34 +16,15 @@ const {version} = require('../../package.json');
 let on = false;
 
 function install(exports) {
-  if (exports == null || typeof exports !== 'object') return;
-  if (typeof exports.engine === 'function' && typeof exports.Tensor === 'function' &&
-      typeof exports.Optimizer === 'function') {
-    hookCore(exports);
-  }
-  if (typeof exports.LayersModel === 'function' && exports.layers && exports.layers.Layer &&
-      typeof exports.Sequential === 'function') {
-    hookLayers(exports.serialization ? exports : {...exports, ...coreOf()});
-  }
+  if (isCore(exports)) hookCore(exports);
+  if (isLayers(exports)) hookLayers(exports, exports.serialization || loadedSerialization());
 }
 
 // tfjs-layers does not export the registry of classes; tfjs-core, which it needs, does.
-function coreOf() {
-  for (const file of Object.keys(require.cache)) {
-    if (/[\\/]@tensorflow[\\/]tfjs-core[\\/]/.test(file)) {
-      const {serialization} = require.cache[file].exports;
-      if (serialization) return {serialization};
-    }
-  }
-  return {};
-}
-
-function hookLoading() {
-  patch(Module, '_load', original => function(request, ...rest) {
-    const exports = original.call(this, request, ...rest);
-    if (/tfjs/.test(request)) install(exports);
-    return exports;
-  });
+function loadedSerialization() {
+  const file = Object.keys(require.cache).find(
+      name => /[\\/]@tensorflow[\\/]tfjs-core[\\/]/.test(name) && require.cache[name].exports.serialization);
+  return require.cache[file].exports.serialization;
 }
 
 function printSummary() {
@@ -59,10 +40,7 @@ function explain(options = {}) {
   }
   if (on) return;
   on = true;
-  for (const file of Object.keys(require.cache)) {
-    if (/[\\/]@tensorflow[\\/]tfjs/.test(file)) install(require.cache[file].exports);
-  }
-  hookLoading();
+  onUndo(onEachLoaded(install));
   if (options.summary !== false) {
     process.on('exit', printSummary);
     onUndo(() => process.removeListener('exit', printSummary));

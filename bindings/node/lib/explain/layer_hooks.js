@@ -10,7 +10,7 @@ const {disposedUse, endingOf, once} = require('./engine_hooks');
 const {onUndo, patch} = require('./patches');
 
 const made = new WeakMap();      // layer or model -> {label, born, made, death}
-const inFlight = new WeakMap();  // model -> the fit that runs
+const inFlight = new WeakMap();  // model -> {op, site} of the fit that runs
 
 function recordOf(layer, kind) {
   let record = made.get(layer);
@@ -96,11 +96,12 @@ function hookEnds(prototypes) {
         const record = made.get(this);
         if (record === undefined || record.death === null) return original.call(this);
         const site = activities.siteOf(assertNotDisposed, 12);
-        let op = look.seen.call.name || 'use';
+        const activity = activities.current();
+        let op = look.seen.call.name || (activity === null ? 'use' : activity.op);
         const {ending} = record.death;
         const model = ending !== null && ending.kind === 'model' && !isModel(this) ?
             ` of ${ending.label}` : '';
-        for (let a = activities.current(); a !== null; a = a.parent) {
+        for (let a = activity; a !== null; a = a.parent) {
           if (a.kind === 'model') op = a.op;
         }
         throw endedError(
@@ -163,9 +164,10 @@ function hookModels(tf, prototypes) {
           trace.activityBegin(activity);
           if (op === 'fit' || op === 'fitDataset') args = trace.watchFit(tf, activity, op, args);
         }
-        inFlight.set(this, activity);
+        const running = {op, site: activity.site};
+        inFlight.set(this, running);
         const done = () => {
-          if (inFlight.get(this) === activity) inFlight.delete(this);
+          if (inFlight.get(this) === running) inFlight.delete(this);
           if (trace !== null) trace.activityEnd(activity);
         };
         return activities.runAsync(activity, () => original.apply(this, args))
@@ -184,10 +186,10 @@ function chainOf(prototype, last) {
   return chain;
 }
 
-function hookLayers(tf) {
+function hookLayers(tf, serialization) {
   const {Layer} = tf.layers;
   once(Layer.prototype, () => {
-    const registry = Object.values(tf.serialization.SerializationMap.getMap().classNameMap);
+    const registry = Object.values(serialization.SerializationMap.getMap().classNameMap);
     const all = registry.map(entry => entry[0]).filter(c => c.prototype instanceof Layer);
     const classes = all.filter(c => Object.prototype.hasOwnProperty.call(c.prototype, 'call'));
     const models = new Set([

@@ -30,8 +30,8 @@ function count(n, noun) {
 function what(life) {
   if (life.owner === 'tape') return `${life.op}, saved for a gradient that never ran`;
   if (life.owner === 'variable') return life.name ? `variable "${life.name}"` : 'variable';
-  const layer = life.layer ? ` in layer "${life.layer}"` : '';
-  return `${life.op}${layer}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
+  const inside = life.layer ? ` in layer "${life.layer}"` : life.model ? ` in ${life.model}` : '';
+  return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
 }
 
 // The tensors born since the mark (or ever) that are alive: an array of {site, op, count, bytes,

@@ -55,14 +55,18 @@ function rows(life) {
   return list;
 }
 
-// in layer "dense_1", in fit of model "m" (called train.js:8)
-function during(activity) {
+// in layer "dense_1", in fit of model "m" (called train.js:8). What the line of use says already is
+// left out: the op that was called there.
+function during(activity, op, site) {
   const parts = [];
   for (let a = activity; a !== null; a = a.parent) {
     if (a.kind === 'layer') {
       if (parts.length === 0) parts.push(`in ${a.label}`);
     } else if (a.kind === 'model') {
-      parts.push(`in ${a.op} of ${a.label} (called ${place(a.site)})`);
+      const isHere = a.site === site;
+      if (!isHere || op !== a.op) {
+        parts.push(`in ${a.op} of ${a.label}${isHere && !a.isAsync ? '' : ` (called ${place(a.site)})`}`);
+      }
       break;
     } else if (a.kind === 'optimizer') {
       if (parts.length === 0) parts.push(`in ${a.op} of ${a.label}`);
@@ -115,7 +119,7 @@ function report(error, life) {
 function disposedError(life, op, input, site, below) {
   const problem = input < 0 ? 'the tensor was disposed' : `input ${input} was disposed`;
   const list = rows(life);
-  list.push(['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current())]);
+  list.push(['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]);
   const text =
       `${op}: ${problem}: ${title(life)}\n\n${table(list)}\n${dataRow(life)}\n\n  ${remedy(life)}\n`;
   const error = new DisposedError(text, {...life}, site);
@@ -129,7 +133,7 @@ function unknownError(tensor, op, input, site, below) {
   const name = tensor.name ? ` "${tensor.name}"` : '';
   const what = `${tensor.dtype} [${tensor.shape.join(', ')}]${name} (#${tensor.id})`;
   const list = [['born', '(unknown)', '', 'before explain() was called'],
-    ['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current())]];
+    ['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]];
   const error = new DisposedError(
       `${op}: ${problem}: ${what}\n\n${table(list)}\n\n  call explain() first to see the rest.\n`,
       null, site);
@@ -143,7 +147,7 @@ function endedError(record, op, site, below) {
   if (record.born !== null) list.push(['born', place(record.born), record.made, '']);
   const {death} = record;
   if (death !== null) list.push(['died', place(death.site), death.cause, death.by]);
-  list.push(['used', place(site), op, during(current())]);
+  list.push(['used', place(site), op, during(current(), op, site)]);
   const inFlight = death !== null && death.ending !== null ? death.ending.inFlight : null;
   const todo = inFlight ? `await ${inFlight.op} (called ${place(inFlight.site)}) before dispose.` :
                           `use it before it is disposed, or make a new one.`;

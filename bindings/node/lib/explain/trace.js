@@ -27,7 +27,7 @@ class Trace {
     this.nextSpan = 0;
     this.bytesBorn = 0;
     this.threads = [true];  // which are taken
-    this.shapes = new Map();
+    this.steps = new WeakMap();  // model -> those trained so far
     const known = new Set();
     for (const life of alive.values()) {
       this.birth(life, !known.has(life.storage), true);
@@ -59,7 +59,7 @@ class Trace {
     const owner = saved ? writer.string('tape') : 0;
     if (isNewStorage) writer.allocate(time, thread, life.storage.id, life.storage.nbytes, before);
     writer.birth(time, thread, {
-      saved, before, holder: life.serial, storage: life.storage.id, id: life.id + 1, op, dtype,
+      saved, before, holder: life.serial, storage: life.storage.id, id: life.id, op, dtype,
       shape, site, nbytes: life.nbytes, category: categoryOf(life),
       scope: life.scope !== null && life.scope.trace === this ? life.scope.span + 1 : 0, name, owner,
     });
@@ -133,6 +133,9 @@ class Trace {
   }
 
   activityEnd(activity) {
+    while (activity.open !== null && activity.open.length > 0) {
+      this.spanEnd(activity.thread, activity.open.pop());
+    }
     this.spanEnd(activity.thread, activity.span);
     if (activity.isAsync) this.threads[activity.thread] = false;
   }
@@ -145,7 +148,13 @@ class Trace {
     const given = options.callbacks == null ? [{}] :
         Array.isArray(options.callbacks) ? options.callbacks : [options.callbacks];
     const callbacks = given.map(c => typeof c.setParams === 'function' ? c : wrap(c));
-    let epoch = -1, step = -1, steps = 0;
+    // An epoch or step that fails is still open when the fit ends.
+    activity.open = [];
+    const open = (kind, name) => {
+      activity.open.push(this.spanBegin(activity.thread, kind, name, activity.site));
+    };
+    const close = () => this.spanEnd(activity.thread, activity.open.pop());
+    let steps = this.steps.get(activity.subject) || 0;
     const values = (logs, prefix) => {
       for (const [name, value] of Object.entries(logs || {})) {
         if (typeof value !== 'number' || name === 'batch' || name === 'size') continue;
@@ -155,20 +164,19 @@ class Trace {
     };
     const spans = {
       onEpochBegin: number => {
-        epoch = this.spanBegin(activity.thread, 'epoch', String(number + 1), activity.site);
+        open('epoch', String(number + 1));
       },
       onBatchBegin: () => {
-        step = this.spanBegin(activity.thread, 'step', '', activity.site);
+        open('step', '');
       },
       onBatchEnd: (_, logs) => {
-        values(logs, '');
-        steps++;
-        this.spanEnd(activity.thread, step);
+        this.steps.set(activity.subject, ++steps);
+        values(logs, 'step_');
+        close();
       },
       onEpochEnd: (_, logs) => {
-        const validation = Object.entries(logs || {}).filter(([name]) => name.startsWith('val_'));
-        values(Object.fromEntries(validation), '');
-        this.spanEnd(activity.thread, epoch);
+        values(logs, '');
+        close();
       },
     };
     const watched = [...args];
@@ -178,7 +186,7 @@ class Trace {
 
   raised(text, site, id) {
     const textIndex = this.writer.string(text), place = this.writer.site(site);
-    this.writer.raised(this.now(), this.threadNow(), textIndex, place, id + 1);
+    this.writer.raised(this.now(), this.threadNow(), textIndex, place, id);
   }
 
   close() {
