@@ -73,12 +73,12 @@ class TenureBackend extends KernelBackend {
     if (data.size >= LARGE) {
       group = new Group(1);
       this.groups.add(group);
-      this.collected.register(data, group);
+      this.collected.register(data, group, group);
     } else {
       if (this.token === null) {
         this.token = {};
         this.groups.add(group);
-        this.collected.register(this.token, group);
+        this.collected.register(this.token, group, group);
       }
       data.token = this.token;
     }
@@ -99,7 +99,7 @@ class TenureBackend extends KernelBackend {
       group.slots[data.place] = NOT_HERE;
       group.live -= 1;
       group.ids -= idsOf(data);
-      if (group.live === 0 && group !== this.group) this.groups.delete(group);
+      if (group.live === 0 && group !== this.group) this.forget(group);
     }
     data.slot = NOT_HERE;
     data.strings = null;
@@ -107,8 +107,13 @@ class TenureBackend extends KernelBackend {
     data.token = null;
   }
 
+  forget(group) {
+    this.collected.unregister(group);
+    return this.groups.delete(group);
+  }
+
   dropGroup(group) {
-    if (!this.groups.delete(group)) return;
+    if (!this.forget(group)) return;
     for (const slot of group.slots) {
       if (slot < 0) continue;
       bridge.drop(slot);
@@ -123,7 +128,7 @@ class TenureBackend extends KernelBackend {
   dataOf(dataId) {
     let data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
     if (data === undefined || data.slot === NOT_HERE) {
-      engine().moveData(this, dataId);
+      bridge.aside(() => engine().moveData(this, dataId));
       data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
     }
     return data;

@@ -109,6 +109,17 @@ function putText(text) {
   for (let i = 0; i < text.length; ++i) integers[at++] = text.charCodeAt(i) & 255;
 }
 
+// Runs what may itself cross, in the middle of writing an op.
+function aside(work) {
+  const written = integers.slice(0, at);
+  const writtenDoubles = doubles.slice(0, doublesAt);
+  work();
+  integers.set(written);
+  doubles.set(writtenDoubles);
+  at = written.length;
+  doublesAt = writtenDoubles.length;
+}
+
 function takeResult(backend) {
   const slot = integers[at];
   const dtype = DTYPES[integers[at + 1]];
@@ -189,16 +200,19 @@ function read(slot, dtype, size) {
   return values;
 }
 
-const MEMORY_FIELDS = ['tensors', 'storages', 'liveBytes', 'peakBytes', 'pooledBytes', 'slackBytes', 'reservedBytes'];
+const MEMORY_FIELDS = [
+  'tensors', 'storages', 'liveBytes', 'peakBytes', 'pooledBytes', 'slackBytes', 'reservedBytes',
+  'toldToV8Bytes',
+];
 
-// What Tenure's ledger says of the process.
+// What Tenure's ledger says of the process; of this thread's bytes, those that V8's collector knows.
 function memory() {
   native.memory();
   return Object.fromEntries(MEMORY_FIELDS.map((name, i) => [name, doubles[i]]));
 }
 
 module.exports = {
-  drop, memory, op, putDouble, putDtype, putInt, putInts, putMaybeTensor, putTensor, putTensors,
+  aside, drop, memory, op, putDouble, putDtype, putInt, putInts, putMaybeTensor, putTensor, putTensors,
   putText, read, reserve, run, runMany, start, write,
   setThreads: native.setThreads,
   version: native.version(),

@@ -61,15 +61,15 @@ function bundle(to) {
 
 class Reporter {
   constructor() {
-    this.counts = {specs: 0, failed: 0, excluded: 0};
+    this.specs = 0;
+    this.failed = 0;
     this.failures = [];
   }
   specDone(spec) {
-    if (spec.status === 'excluded' && !excluded.some(({name}) => name === spec.fullName)) return;
-    this.counts.specs += 1;
-    if (spec.status === 'excluded') this.counts.excluded += 1;
+    if (spec.status === 'excluded') return;
+    this.specs += 1;
     if (spec.status !== 'failed') return;
-    this.counts.failed += 1;
+    this.failed += 1;
     this.failures.push(spec.fullName);
     if (this.failures.length <= 40 || options.verbose) {
       const reasons = spec.failedExpectations.slice(0, 2).map(
@@ -102,14 +102,15 @@ async function main() {
       },
     });
     jasmine.specFiles = [program];
-    const done = new Promise((resolve) => jasmine.onComplete(resolve));
-    jasmine.execute();
-    await done;
+    await jasmine.execute();
 
-    const {specs, failed, excluded: left} = reporter.counts;
+    const left = options.filter ? 0 : excluded.length;
+    const specs = reporter.specs + left;
+    const {failed, failures} = reporter;
     console.log(`${backend}: ${specs} specs, ${failed} failed, ${left} excluded`);
     if (options.json) {
-      const result = {backend, ...reporter.counts, failures: reporter.failures};
+      const result = {backend, specs, failed, excluded: left, failures};
+      fs.mkdirSync(path.dirname(options.json), {recursive: true});
       fs.writeFileSync(options.json, JSON.stringify(result, null, 1) + '\n');
     }
     process.exitCode = failed > 0 || specs === 0 ? 1 : 0;

@@ -1,0 +1,183 @@
+// What tfjs-core's suite does not ask of a backend: who frees what, and when.
+'use strict';
+
+const assert = require('assert');
+const path = require('path');
+const test = require('node:test');
+const {Worker} = require('worker_threads');
+
+const tf = require('@tensorflow/tfjs');
+const tenure = require('..');
+const {TenureBackend} = require('../lib/backend');
+
+test.beforeEach(() => tf.setBackend('tenure'));
+
+test('it is the backend that TensorFlow.js chooses', async () => {
+  tf.engine().reset();
+  await tf.ready();
+  assert.strictEqual(tf.getBackend(), 'tenure');
+});
+
+test('every kernel that tfjs-core names is there', () => {
+  const core = require('@tensorflow/tfjs-core');
+  const names = Object.keys(core).filter((key) => core[key] === key && core.getKernel(key, 'cpu'));
+  const more = ['BroadcastTo', 'FromPixels', 'LogicalXor', 'LogSoftmax', 'LowerBound', 'MatrixBandPart', 'Pool', 'UpperBound'];
+  assert(names.length > 150);
+  for (const name of [...names, ...more]) assert(core.getKernel(name, 'tenure'), name);
+});
+
+test('a disposed tensor frees its bytes at once', () => {
+  const before = tenure.memory();
+  const x = tf.zeros([1024, 1024]);
+  assert.strictEqual(tenure.memory().liveBytes - before.liveBytes, 4 << 20);
+  x.dispose();
+  assert.strictEqual(tenure.memory().liveBytes, before.liveBytes);
+  assert.strictEqual(tenure.memory().tensors, before.tensors);
+});
+
+test('a slice does not keep what it was cut from', () => {
+  const before = tenure.memory().liveBytes;
+  const x = tf.zeros([1024, 16]);
+  const row = tf.slice(x, [3, 0], [1, 16]);
+  x.dispose();
+  assert.strictEqual(tenure.memory().liveBytes - before, 64);
+  row.dispose();
+});
+
+test('clones and reshapes share bytes until the last of them is disposed of', () => {
+  const before = tenure.memory().liveBytes;
+  const x = tf.ones([4, 4]);
+  const y = x.clone();
+  const z = x.reshape([16]);
+  x.dispose();
+  y.dispose();
+  assert.strictEqual(tenure.memory().liveBytes - before, 64);
+  assert.strictEqual(z.sum().arraySync(), 16);
+  z.dispose();
+});
+
+test('memory that V8 collects is given back', async () => {
+  if (global.gc === undefined) return;
+  const before = tenure.memory().tensors;
+  (() => {
+    for (let i = 0; i < 200; ++i) tf.scalar(i);
+    for (let i = 0; i < 4; ++i) tf.zeros([256, 256]);
+  })();
+  assert(tenure.memory().tensors > before + 200);
+  for (let i = 0; i < 100 && tenure.memory().tensors > before + 64; ++i) {
+    global.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert(tenure.memory().tensors <= before + 64, 'more than the group that is open is left');
+});
+
+test('V8 is told of large tensors', () => {
+  const before = tenure.memory().toldToV8Bytes;
+  const x = tf.fill([4 << 20], 1);
+  assert(Math.abs(tenure.memory().toldToV8Bytes - before - (16 << 20)) <= 1 << 20);
+  x.dispose();
+  assert(Math.abs(tenure.memory().toldToV8Bytes - before) <= 1 << 20);
+});
+
+test('an error is an Error with the message of Tenure', () => {
+  const a = tf.zeros([2, 3]);
+  const kernel = tf.getKernel('BatchMatMul', 'tenure');
+  assert.throws(
+      () => kernel.kernelFunc({inputs: {a, b: a}, backend: tf.backend(), attrs: {}}),
+      (error) => error instanceof Error && error.code === 'ShapeError' &&
+          error.message === 'matmul: inner dimensions differ: [2, 3] x [2, 3]');
+  assert.strictEqual(tf.add(a, 1).sum().arraySync(), 6);
+});
+
+test('values written are copied, and values read are the reader\'s', () => {
+  for (const length of [3, 3000]) {
+    const values = new Float32Array(length).fill(1);
+    const x = tf.tensor1d(values);
+    values.fill(7);
+    const read = x.dataSync();
+    assert.strictEqual(read[0], 1);
+    read.fill(9);
+    assert.strictEqual(x.dataSync()[0], 1);
+  }
+});
+
+test('data moves between two of our backends and the cpu backend', async () => {
+  tf.registerBackend('tenure1', () => new TenureBackend());
+  tf.registerBackend('tenure2', () => new TenureBackend());
+  const {kernelFunc} = tf.getKernel('Add', 'tenure');
+  for (const backendName of ['tenure1', 'tenure2']) tf.registerKernel({kernelName: 'Add', backendName, kernelFunc});
+  await tf.setBackend('tenure1');
+  const a = tf.scalar(5);
+  await tf.setBackend('cpu');
+  const b = tf.scalar(3);
+  const words = tf.tensor1d(['one', 'two']);
+  for (const name of ['tenure2', 'cpu', 'tenure1', 'tenure2', 'tenure', 'cpu']) {
+    await tf.setBackend(name);
+    assert.strictEqual(tf.tidy(() => tf.add(a, b).dataSync()[0]), 8, name);
+    assert.deepStrictEqual(words.dataSync(), ['one', 'two']);
+  }
+  await tf.setBackend('cpu');
+  const z = tf.complex([1, 2], [3, 4]);
+  await tf.setBackend('tenure');
+  assert.deepStrictEqual([...tf.real(z).dataSync(), ...tf.imag(z).dataSync()], [1, 2, 3, 4]);
+  tf.dispose([a, b, words, z]);
+  tf.removeBackend('tenure1');
+  tf.removeBackend('tenure2');
+});
+
+test('a backend that is removed frees what it holds', async () => {
+  const before = tenure.memory().tensors;
+  tf.registerBackend('gone', () => new TenureBackend());
+  await tf.setBackend('gone');
+  tf.scalar(1);
+  tf.zeros([256, 256]);
+  assert.strictEqual(tenure.memory().tensors, before + 2);
+  await tf.setBackend('tenure');
+  tf.removeBackend('gone');
+  assert.strictEqual(tenure.memory().tensors, before);
+});
+
+test('ops of very many tensors cross in one call', () => {
+  const result = tf.tidy(() => {
+    const parts = tf.split(tf.range(0, 5000), 5000);
+    const all = tf.concat(parts);
+    return [tf.addN(parts).arraySync()[0], all.sum().arraySync(), tf.stack(tf.unstack(all)).shape[0]];
+  });
+  assert.deepStrictEqual(result, [5000 * 4999 / 2, 5000 * 4999 / 2, 5000]);
+});
+
+test('large shapes, ranks and empty tensors cross', () => {
+  tf.tidy(() => {
+    const high = tf.ones([1, 2, 1, 2, 1, 2]);
+    assert.deepStrictEqual(tf.transpose(high, [5, 4, 3, 2, 1, 0]).shape, [2, 1, 2, 1, 2, 1]);
+    assert.deepStrictEqual(tf.add(tf.zeros([0, 3]), 1).shape, [0, 3]);
+    assert.deepStrictEqual([...tf.zeros([0]).dataSync()], []);
+  });
+});
+
+test('a worker thread has a backend of its own, which ends with it', async () => {
+  const before = tenure.memory().tensors;
+  const workers = [1, 2, 3].map((seed) => new Worker(path.join(__dirname, 'worker.js'), {workerData: seed}));
+  const results = await Promise.all(workers.map((worker) => new Promise((resolve, reject) => {
+    let answer;
+    worker.on('message', (message) => answer = message);
+    worker.on('error', reject);
+    worker.on('exit', (code) => code === 0 ? resolve(answer) : reject(new Error(`exit ${code}`)));
+  })));
+  results.forEach((sum, i) => assert.strictEqual(sum, 64 * 64 * 64 * (i + 1)));
+  assert.strictEqual(tenure.memory().tensors, before, 'tensors of a worker outlive it');
+});
+
+test('a model trains', async () => {
+  const model = tf.sequential({layers: [
+    tf.layers.dense({units: 16, activation: 'relu', inputShape: [1]}),
+    tf.layers.dense({units: 1}),
+  ]});
+  model.compile({optimizer: tf.train.adam(0.05), loss: 'meanSquaredError'});
+  const x = tf.linspace(-1, 1, 32).reshape([32, 1]);
+  const y = x.square();
+  const history = await model.fit(x, y, {epochs: 60, verbose: 0});
+  assert(history.history.loss[59] < 0.05);
+  model.dispose();
+  tf.dispose([x, y]);
+});
