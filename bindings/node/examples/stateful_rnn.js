@@ -15,7 +15,7 @@ async function main() {
   const x = tf.tensor3d([[[0.1], [0.2], [0.3]], [[0.4], [0.5], [0.6]]]);
   const y = tf.tensor2d([[0.4], [0.7]]);
   const history = await model.fit(x, y, {epochs: 5, batchSize: 2, shuffle: false, verbose: 0});
-  console.log(`losses: ${history.history.loss.map(v => v.toFixed(4)).join(' ')}`);
+  console.log(`losses: ${history.history.loss.map(v => v.toFixed(3)).join(' ')}`);
 
   const before = tf.memory().numTensors;
   for (let i = 0; i < 3; ++i) {

@@ -29,7 +29,11 @@ function count(n, noun) {
 
 function what(life) {
   if (life.owner === 'tape') return `${life.op}, saved for a gradient that never ran`;
-  if (life.owner === 'variable') return life.name ? `variable "${life.name}"` : 'variable';
+  if (life.owner === 'variable') {
+    if (life.layer) return `variable of layer "${life.layer}"`;
+    if (life.isOptimizers) return 'variable of an optimizer';
+    return life.name ? `variable "${life.name}"` : 'variable';
+  }
   const inside = life.layer ? ` in layer "${life.layer}"` : life.model ? ` in ${life.model}` : '';
   return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
 }
@@ -80,18 +84,22 @@ function summary(limit = 20) {
   const variables = all.filter(g => g.owner === 'variable');
   const sum = (list, key) => list.reduce((total, group) => total + group[key], 0);
   const lines = [];
-  if (tensors.length === 0) {
-    lines.push('tenure: no tensor is alive at exit' + (variables.length === 0 ? '.' : ','));
-  } else {
-    lines.push(`tenure: ${count(sum(tensors, 'count'), 'tensor')} ` +
-        `(${bytes(sum(tensors, 'bytes'))}) alive at exit, born at`);
-    lines.push(table(tensors.slice(0, limit)));
-    if (tensors.length > limit) lines.push(`  and at ${count(tensors.length - limit, 'other place')}`);
+  const show = list => {
+    lines.push(table(list.slice(0, limit)));
+    if (list.length > limit) lines.push(`  and at ${count(list.length - limit, 'other place')}`);
+  };
+  const size = list => `(${bytes(sum(list, 'bytes'))})`;
+  if (tensors.length > 0) {
+    lines.push(`tenure: ${count(sum(tensors, 'count'), 'tensor')} ${size(tensors)} alive at exit, born at`);
+    show(tensors);
   }
   if (variables.length > 0) {
-    lines.push(`${tensors.length === 0 ? '  but' : '  and'} ` +
-        `${count(sum(variables, 'count'), 'variable')} (${bytes(sum(variables, 'bytes'))}).`);
+    const start = tensors.length > 0 ? '  and' : 'tenure:';
+    lines.push(`${start} ${count(sum(variables, 'count'), 'variable')} ${size(variables)}` +
+        `${tensors.length > 0 ? '' : ' alive at exit'}, made at`);
+    show(variables);
   }
+  if (lines.length === 0) lines.push('tenure: no tensor is alive at exit');
   return lines.join('\n');
 }
 
