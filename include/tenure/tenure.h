@@ -25,6 +25,7 @@
 #include "tenure/pool.h"
 #include "tenure/random.h"
 #include "tenure/recurrent.h"
+#include "tenure/recording.h"
 #include "tenure/reduce.h"
 #include "tenure/runtime.h"
 #include "tenure/scalar.h"

@@ -5,7 +5,9 @@
 #include <unordered_set>
 
 #include "core/raise.h"
+#include "memory/events.h"
 #include "memory/ledger.h"
+#include "memory/raise_recorded.h"
 #include "memory/text.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
@@ -88,6 +90,7 @@ Tensor own(Tensor gradient, std::source_location site) {
     gradient = gradient.clone(site);
   }
   Access::header(gradient)->claim.store(Claim::gradient, std::memory_order_relaxed);
+  events::claimed(*Access::header(gradient), Claim::gradient);
   return gradient;
 }
 
@@ -99,6 +102,7 @@ Tape::Tape(TapeOptions options, std::source_location site)
       home_(&context()) {
   outer = home_->tapes;
   home_->tapes = this;
+  events::span_began(this, "tape", options_.name, site);
 }
 
 Tape::~Tape() { stop(); }
@@ -109,6 +113,7 @@ void Tape::stop() noexcept {
   for (ops::Recorder** link = &home_->tapes; *link != nullptr; link = &(*link)->outer) {
     if (*link != this) continue;
     *link = outer;
+    events::span_ended(this);
     break;
   }
 }
@@ -116,6 +121,7 @@ void Tape::stop() noexcept {
 void Tape::leave_home() noexcept {
   recording_ = false;
   home_ = nullptr;
+  events::span_ended(this);
 }
 
 bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) {
@@ -187,9 +193,9 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
                       header.layout.dtype);
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    throw TapeError(
+    throw_recorded<TapeError>(
         fmt::format("watch: this tape was used up by gradient() at {}", site_text(first_gradient_)),
-        first_gradient_);
+        site, first_gradient_);
   }
   tracked_.insert(header.value_id);
 }
@@ -257,11 +263,11 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
                                    const GradientOptions& options, std::source_location site) {
   for (const Tensor& target : targets) checked(target, "gradient");
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    throw TapeError(
+    throw_recorded<TapeError>(
         fmt::format("gradient: a tape gives its gradient once, and gave it at {}: make it "
                     "persistent for more: GradientTape tape({{.persistent = true}})",
                     site_text(first_gradient_)),
-        first_gradient_);
+        site, first_gradient_);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     check_target(*Access::header(targets[i]), seeds[i]);

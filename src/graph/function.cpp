@@ -14,6 +14,7 @@
 #include "graph/free_dims.h"
 #include "graph/program.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/text.h"
 
 namespace tenure::detail {
@@ -134,6 +135,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
                  std::span<const std::size_t> donated, const Tracing& tracing,
                  std::source_location site) {
   const InProgress in_progress(state, key);
+  const events::Span span("trace", state.label->text, site);
   Entry entry;
   entry.words.assign(key.words().begin(), key.words().end());
   for (PlainArgument plain : key.plain()) {
@@ -207,6 +209,7 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
 std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
                                          const Tracing& tracing, std::source_location site) const {
+  const events::Span span("call", state_->label->text, site);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;

@@ -3,6 +3,7 @@
 #include "core/raise.h"
 #include "graph/frame.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/forms.h"
 #include "ops/prepared.h"
 #include "tensor/variable_state.h"
@@ -49,6 +50,19 @@ StorageRef held_value(detail::VariableState& variable, const detail::Context& co
 StorageRef share(Storage* storage) {
   detail::retain(storage);
   return StorageRef(storage);
+}
+
+// A step's kernel, timed, for a recording.
+[[gnu::noinline, gnu::cold]] void run_timed(const ops::OpDef& op, ops::KernelFn run,
+                                            const ops::KernelArgs& args,
+                                            std::source_location site) {
+  const std::int64_t begin = detail::events::now();
+  run(args);
+  std::uint64_t bytes = 0;
+  for (const ops::KernelView& to : args.out) {
+    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
+  }
+  detail::events::cold::op_ran(op.name, site, begin, bytes);
 }
 
 }  // namespace
@@ -108,7 +122,11 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                                      args.in[input.wanted.input].data);
       if (prepared) args.prepared = prepared->data;
     }
-    step.run(args);
+    if (detail::events::on()) [[unlikely]] {
+      run_timed(*step.op, step.run, args, step.node != nullptr ? step.node->site : site);
+    } else {
+      step.run(args);
+    }
     if (problem.format != nullptr) [[unlikely]]
       ops::raise_problem(problem, step.op->name);
   }
@@ -225,7 +243,9 @@ class Program::Call {
       detail::leave_slot(*slot.storage);
       detail::enter_slot(*value.get());
     }
+    const bool moves = slot.storage != value.get();
     frame_->old.push_back(StorageRef(std::exchange(slot.storage, value.give())));
+    if (moves) detail::events::moved(slot, false);
   }
 
   // The storage of a place; `layout`, the place's, becomes one over that storage.

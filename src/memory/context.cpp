@@ -42,6 +42,8 @@ Context& make_context() {
   holder.context.random = &default_random();
   holder.context.thread = g_threads.fetch_add(1, std::memory_order_relaxed);
   t_context = &holder.context;
+  static const bool recording = (record_from_environment(), true);
+  (void)recording;
   return holder.context;
 }
 

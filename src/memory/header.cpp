@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/scope.h"
@@ -53,6 +54,7 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
   if constexpr (kLifetimes) {
     if (context.scope != nullptr) header->birth.scope = context.scope->label.get();
   }
+  events::born(*header, context.scope);
   // From here on the tensor can be listed; everything above is there to be read.
   header->handles.store(1, std::memory_order_release);
   if constexpr (kLifetimes) {
@@ -70,6 +72,7 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
   header->value = symbol.value;
   header->owner = std::move(function);
   header->life.store(Header::kDead | Header::kRecorded, std::memory_order_relaxed);
+  events::born(*header, nullptr);
   header->handles.store(1, std::memory_order_release);
   return header;
 }
@@ -107,6 +110,7 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
   }
   header->life.store(from.is_symbolic() ? Header::kDead | Header::kRecorded : 0,
                      std::memory_order_relaxed);
+  events::saved(*header);
   header->handles.store(1, std::memory_order_release);
   return header;
 }
@@ -114,6 +118,7 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
 // Leaves the slot as `new_tensor` and `new_saved` expect to find it: no name, no labels, no death.
 // They overwrite the layout and the rest.
 void destroy(Header* header) noexcept {
+  events::dropped(*header);
   header->handles.store(0, std::memory_order_relaxed);
   if constexpr (kLifetimes) {
     leave_scope(*header, Leaving::dying);
@@ -155,6 +160,7 @@ bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) n
     if ((life & Header::kDead) != 0) return false;
   } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
                                               std::memory_order_acq_rel));
+  events::died(header, cause, site, by.get());
   header.death.cause = cause;
   header.death.site = site;
   header.death.by = std::move(by);
@@ -172,6 +178,7 @@ void set_name(Header& header, std::string_view name) {
     old = header.name.exchange(label.get(), std::memory_order_acq_rel);
   }
   if (old != nullptr) old->release();
+  events::named(header, name);
 }
 
 LabelRef name_of(const Header& header) noexcept {

@@ -10,6 +10,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/pool.h"
 #include "memory/text.h"
@@ -78,6 +79,8 @@ std::string_view name(Claim claim) {
     stories.push_back(story);
   }
   text += "\n  dispose what is no longer needed, wrap the step in a tidy, or raise the budget.";
+  const UserCall& call = context().call;
+  events::raised(text, call.op != nullptr ? call.site : std::source_location());
   throw OutOfMemoryError(text, nbytes, budget, std::move(stories));
 }
 
@@ -104,6 +107,7 @@ std::string_view name(Claim claim) {
     session->retain();
     storage->session = session;
   }
+  events::allocated(*storage);
   return storage;
 }
 
@@ -151,10 +155,12 @@ Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionSta
   storage->session = session;
   if (session != nullptr) session->retain();
   storage->handles.store(1, std::memory_order_release);
+  events::allocated(*storage);
   return storage;
 }
 
 void free_storage(Storage* storage) noexcept {
+  events::freed(*storage);
   SessionState* session = storage->session;
   if (storage->is_external()) {
     if (session != nullptr) session->release();
@@ -190,6 +196,8 @@ void move_storage(Storage& storage, SessionState* to) {
     from->release();
   }
 }
+
+std::size_t live_bytes() noexcept { return g_live.load(std::memory_order_relaxed); }
 
 MemoryInfo memory_of(SessionState* session) {
   MemoryInfo info;
@@ -337,7 +345,10 @@ void reset_peak() {
 
 std::size_t trim_pool() { return detail::pool({}).trim(); }
 
-void set_memory_budget(std::size_t bytes) { detail::pool({}).set_budget(bytes); }
+void set_memory_budget(std::size_t bytes) {
+  detail::pool({}).set_budget(bytes);
+  if (detail::events::on()) detail::events::cold::budget_changed(bytes);
+}
 
 std::size_t memory_budget() { return detail::pool({}).budget(); }
 

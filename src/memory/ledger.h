@@ -36,6 +36,7 @@ void for_each_holder(Visit&& visit) {
       [](Header* header) { release(header); });
 }
 
+std::size_t live_bytes() noexcept;
 MemoryInfo memory_of(SessionState* session);  // null: the process
 
 // The storages that hold most, each by one of its holders.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "memory/events.h"
 #include "memory/slab.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -181,10 +182,13 @@ bool Pool::grow(std::uint16_t index, std::uint32_t blocks) {
   ASAN_POISON_MEMORY_REGION(base, total);
   tail_bytes_.fetch_add(tail_bytes, std::memory_order_relaxed);
   Class& list = classes_[index];
-  const std::lock_guard guard(list.lock);
-  tail->next_free = list.head;
-  list.head = head;
-  list.count += blocks;
+  {
+    const std::lock_guard guard(list.lock);
+    tail->next_free = list.head;
+    list.head = head;
+    list.count += blocks;
+  }
+  tell_size();
   return true;
 }
 
@@ -230,7 +234,12 @@ std::size_t Pool::trim() noexcept {
       }
     }
   }
+  if (returned != 0) tell_size();
   return returned;
+}
+
+void Pool::tell_size() noexcept {
+  if (events::on()) events::cold::pool_changed(reserved_bytes(), pooled_bytes());
 }
 
 std::size_t Pool::pooled_bytes() noexcept {

@@ -65,6 +65,7 @@ class Pool {
   bool reserve(std::size_t bytes) noexcept;
   bool grow(std::uint16_t size_class, std::uint32_t blocks);
   Storage* pop(Class& list) noexcept;
+  void tell_size() noexcept;
 
   Device device_;
   MemorySource source_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "memory/events.h"
+
 namespace tenure::detail {
 
 StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
@@ -22,6 +24,7 @@ StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
                                           std::memory_order_acq_rel)) {
     return {};
   }
+  events::died(input, Cause::last_handle, {}, nullptr);
   return StorageRef(std::exchange(input.storage, nullptr));
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/header.h"
 #include "memory/slab.h"
 
@@ -52,6 +53,7 @@ void dispose_listed(Scope& scope) noexcept {
 
 void free_scope(Scope& scope) noexcept {
   dispose_listed(scope);
+  events::span_ended(&scope);
   scope.label = {};
   scope.handles.store(0, std::memory_order_release);
   Slab<Scope>::instance().free(&scope);
@@ -79,6 +81,7 @@ Scope* open_scope(Context& context, std::string_view name, std::source_location 
   scope->ended.store(false, std::memory_order_relaxed);
   scope->handles.store(1, std::memory_order_release);
   context.scope = scope;
+  events::span_began(scope, "tidy", name, site);
   return scope;
 }
 
@@ -127,6 +130,7 @@ void close_scope(Context& context, Scope* scope) noexcept {
   }
   // The list it is in belongs to another context, which may be running: that one takes it out.
   dispose_listed(*scope);
+  events::span_ended(scope);
   scope->ended.store(true, std::memory_order_release);
 }
 

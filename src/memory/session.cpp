@@ -3,6 +3,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/ledger.h"
+#include "memory/raise_recorded.h"
 #include "memory/text.h"
 #include "tenure/session.h"
 
@@ -46,8 +47,10 @@ MemoryInfo Session::memory() const { return detail::memory_of(state_); }
 std::vector<Story> Session::close(std::source_location site) {
   if (state_ == nullptr) raise<ValueError>("close: the default session cannot be closed");
   if (const int running = state_->running.load(); running > 0) {
-    raise<BusyError>("close: {} is running on {} thread{}", detail::session_name(state_), running,
-                     running == 1 ? "" : "s");
+    detail::throw_recorded<BusyError>(
+        fmt::format("close: {} is running on {} thread{}", detail::session_name(state_), running,
+                    running == 1 ? "" : "s"),
+        site);
   }
   std::vector<Story> disposed;  // what was alive, and is about to be disposed
   if (state_->closed.exchange(true)) return disposed;

@@ -9,6 +9,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/header.h"
 #include "memory/ledger.h"
 #include "memory/session.h"
@@ -110,9 +111,18 @@ std::string bytes_text(std::size_t bytes) {
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
-std::string label_text(const Label& label) {
-  return label.text.empty() ? std::string(label.kind)
-                            : fmt::format("{} \"{}\"", label.kind, label.text);
+std::string label_text(std::string_view kind, std::string_view text) {
+  return text.empty() ? std::string(kind) : fmt::format("{} \"{}\"", kind, text);
+}
+
+std::string label_text(const Label& label) { return label_text(label.kind, label.text); }
+
+std::string ended_by(Cause cause, std::string_view kind, std::string_view text) {
+  const char* verb = cause == Cause::scope_exit ? "ended"
+                     : cause == Cause::donated  ? "took it"
+                     : kind == "session"        ? "closed"
+                                                : "disposed";
+  return fmt::format("{} {}", label_text(kind, text), verb);
 }
 
 Story make_story(const Header& header) {
@@ -144,11 +154,7 @@ Story make_story(const Header& header) {
   }
   Death death{header.death.cause, header.death.site, ""};
   if (const Label* by = header.death.by.get()) {
-    const char* verb = death.cause == Cause::scope_exit ? "ended"
-                       : death.cause == Cause::donated  ? "took it"
-                       : by->kind == "session"          ? "closed"
-                                                        : "disposed";
-    death.by = fmt::format("{} {}", label_text(*by), verb);
+    death.by = ended_by(death.cause, by->kind, by->text);
   }
   story.death = std::move(death);
   story.storage_freed = header.death.bytes.load(std::memory_order_relaxed) == Bytes::returned;
@@ -180,6 +186,7 @@ void raise_disposed(const Header& header, const Use& use) {
                                   ? fmt::format("{}: the tensor was disposed", use.op)
                                   : fmt::format("{}: input {} was disposed", use.op, use.input);
   std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
+  events::raised(text, use.site, story.id);
   throw DisposedError(text, std::move(story), use.site);
 }
 
@@ -189,6 +196,7 @@ void raise_ended(std::string_view op, std::string_view what, Story story, std::s
   rows.push_back({"used", site_text(used), std::string(op), ""});
   const std::string text =
       fmt::format("DisposedError: {}: {} was disposed\n\n{}\n  {}", op, what, table(rows), todo);
+  events::raised(text, used, story.id);
   throw DisposedError(text, std::move(story), used);
 }
 
@@ -202,6 +210,7 @@ namespace {
   const std::string problem =
       fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function, where);
   std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
+  events::raised(text, use.site, story.id);
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }
 
@@ -249,6 +258,7 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
   if (const std::size_t at = text.find("[" + shape + "]"); at != text.npos) {
     text.replace(at + 1, shape.size(), hidden);
   }
+  events::raised(text, use.site, story.id);
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }
 
@@ -262,6 +272,7 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
   std::string text =
       lifetime_text("InaccessibleTensorError", problem, story, use,
                     fmt::format("transfer it to {}, or run the op in {}.", here, home));
+  events::raised(text, use.site, story.id);
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }
 

@@ -14,6 +14,9 @@ namespace tenure::detail {
 std::string site_text(std::source_location site);  // rnn.cpp:41
 std::string bytes_text(std::size_t bytes);         // 4096 bytes, 1.5 MiB
 std::string label_text(const Label& label);        // tidy "step"
+std::string label_text(std::string_view kind, std::string_view text);
+// What a death of this cause says of the label it came from: tidy "step" ended
+std::string ended_by(Cause cause, std::string_view kind, std::string_view text);
 
 // A DisposedError about a thing that is no tensor, and so has no header: `what` names it, the story
 // has its birth and death.

@@ -20,5 +20,8 @@ DeviceTransfer& device_transfer(DeviceType device);
 
 // Defined by the runtime's init: installs kernels and transfers, reads the environment. Runs once.
 void initialise_runtime();
+// The same: starts the recording that the environment asks for. Runs once, when the first thread
+// has its context.
+void record_from_environment();
 
 }  // namespace tenure::detail

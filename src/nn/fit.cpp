@@ -5,6 +5,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "nn/eager_scope.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
@@ -19,6 +20,7 @@ namespace tenure::nn {
 using detail::Compiled;
 using detail::ModelAccess;
 using detail::TensorVector;
+using tenure::detail::events::Span;
 
 namespace {
 
@@ -101,8 +103,13 @@ Logs with_prefix(const std::string& prefix, Logs logs) {
   return logs;
 }
 
+void record(const Logs& logs, std::uint64_t step) {
+  for (const auto& [name, value] : logs) tenure::detail::events::value(name, step, value);
+}
+
 Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& batches,
                       std::source_location site) {
+  const Span span("evaluate", model.name(), site);
   if (compiled.ready) detail::reset_metrics(compiled);
   Running running;
   DatasetIterator iterator = batches.iterate(site);
@@ -174,6 +181,7 @@ class FitLoop {
   bool goes_on() const { return !cancelled() && training_.stopped().empty(); }
 
   void run_epoch(int epoch) {
+    const Span span("epoch", std::to_string(epoch + 1), site_);
     training_.epoch_ = epoch;
     training_.batch_ = 0;
     each([&](CallbackBase& callback) { callback.on_epoch_begin(training_); });
@@ -218,6 +226,7 @@ class FitLoop {
         logs.push_back(std::move(each_log));
       }
     }
+    record(logs, compiled_->steps);
     history_.add(epoch, logs);
     each([&](CallbackBase& callback) { callback.on_epoch_end(training_, logs); });
     progress_.end_epoch(training_.batch_, logs);
@@ -281,6 +290,7 @@ History run_fit(const Model& model, FitData data, const FitOptions& options, Job
                 std::source_location site) {
   // What a fit makes is its own: no scope around it disposes of a weight or a batch.
   const tenure::detail::NoScope no_scope(tenure::detail::context());
+  const Span span("fit", model.name(), site);
   FitLoop loop(model, detail::compiled_of(model, "fit"), std::move(data.batches),
                std::move(data.validation), options, control, site);
   return loop.run();
@@ -371,7 +381,10 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
 Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
   const detail::TrainingLock lock(*this, "evaluate", site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
-  return evaluate_batches(*this, *detail::compiled_of(*this, "evaluate"), batches, site);
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate");
+  Logs logs = evaluate_batches(*this, *compiled, batches, site);
+  record(with_prefix("evaluate_", logs), compiled->steps);
+  return logs;
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
@@ -381,6 +394,7 @@ Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_locat
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
   detail::check_alive(*base_, site);
+  const Span span("predict", name(), site);
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
     raise<ValueError>("predict: batch_size must be positive: {}", options.batch_size);

@@ -1,6 +1,7 @@
 #include "tenure/nn/model.h"
 
 #include "core/raise.h"
+#include "memory/raise_recorded.h"
 #include "memory/text.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
@@ -21,9 +22,11 @@ void ModelBase::before_dispose(std::source_location site) {
   {
     const std::lock_guard lock(model_->mutex);
     if (model_->training_since) {
-      raise<BusyError>(
-          "dispose: {} is being trained by the fit started at {}: wait for it, or cancel it",
-          detail::layer_text(*this), site_text(*model_->training_since));
+      tenure::detail::throw_recorded<BusyError>(
+          fmt::format("dispose: {} is being trained by the fit started at {}: wait for it, or "
+                      "cancel it",
+                      detail::layer_text(*this), site_text(*model_->training_since)),
+          site);
     }
     compiled = std::move(model_->compiled);
     model_->predict.reset();
@@ -39,8 +42,10 @@ TrainingLock::TrainingLock(const Model& model, const char* what, std::source_loc
   ModelState& state = ModelAccess::state(model);
   const std::lock_guard lock(state.mutex);
   if (state.training_since) {
-    raise<BusyError>("{}: {} is being trained by the fit started at {}: wait for it, or cancel it",
-                     what, layer_text(ModelAccess::base(model)), site_text(*state.training_since));
+    tenure::detail::throw_recorded<BusyError>(
+        fmt::format("{}: {} is being trained by the fit started at {}: wait for it, or cancel it",
+                    what, layer_text(ModelAccess::base(model)), site_text(*state.training_since)),
+        site);
   }
   state.training_since = site;
   model_ = model;

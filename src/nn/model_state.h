@@ -26,6 +26,7 @@ struct Compiled {
   std::vector<Variable> trainable;
   std::vector<Variable> accumulated;  // gradients of the batches before the last of a step
   int held_back = 0;                  // those batches
+  std::uint64_t steps = 0;            // so far, for recordings
   using Step = Function<TensorVector(TensorVector x, TensorVector y, TensorVector weight)>;
   std::optional<Step> train, accumulate, test;
 };

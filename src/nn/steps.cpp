@@ -6,6 +6,8 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
+#include "memory/raise_recorded.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
 #include "tenure/create.h"
@@ -217,6 +219,7 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
 
 std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
                                std::source_location site) {
+  const tenure::detail::events::Span span("step", {}, site);
   prepare(model, compiled, batch.x, site);
   const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
   TensorVector losses;
@@ -228,7 +231,13 @@ std::vector<double> train_step(const Model& model, Compiled& compiled, const Bat
     losses = step(batch.x, batch.y, weights_of(batch), site);
   }
   compiled.held_back = last ? 0 : compiled.held_back + 1;
-  return numbers(losses);
+  std::vector<double> values = numbers(losses);
+  ++compiled.steps;
+  for (std::size_t i = 0; i < values.size() && tenure::detail::events::on(); ++i) {
+    tenure::detail::events::value(fmt::format("step_{}", compiled.loss_names[i]), compiled.steps,
+                                  values[i]);
+  }
+  return values;
 }
 
 std::vector<double> test_step(const Model& model, Compiled& compiled, const Batch& batch,
@@ -287,7 +296,8 @@ void Model::compile(CompileOptions options, std::source_location site) const {
   compiled->options = std::move(options);
   const std::lock_guard lock(state.mutex);
   if (state.training_since) {
-    raise<BusyError>("compile: {} is being trained", detail::layer_text(*base_));
+    tenure::detail::throw_recorded<BusyError>(
+        fmt::format("compile: {} is being trained", detail::layer_text(*base_)), site);
   }
   state.compiled = std::move(compiled);
   state.predict.reset();

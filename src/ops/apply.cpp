@@ -9,6 +9,7 @@
 #include "core/raise.h"
 #include "core/small_vector.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/ledger.h"
 #include "memory/reuse.h"
 #include "ops/kernel.h"
@@ -245,8 +246,23 @@ void check(const Problem& problem, const Context& context, const OpDef& op) {
   infer.sizes = {};
 }
 
+// The kernel, timed, for a recording.
+[[gnu::noinline, gnu::cold]] void run_timed(const Context& context, const OpDef& op,
+                                            const Kernel& kernel, const KernelArgs& args,
+                                            std::source_location site) {
+  const std::int64_t begin = detail::events::now();
+  kernel.run(args);
+  std::uint64_t bytes = 0;
+  for (const KernelView& to : args.out) {
+    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
+  }
+  detail::events::cold::op_ran(op.name, context.call.op != nullptr ? context.call.site : site,
+                               begin, bytes);
+}
+
 void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
-                std::span<Layout> layouts, std::span<StorageRef> storages) {
+                std::source_location site, std::span<Layout> layouts,
+                std::span<StorageRef> storages) {
   KernelCall call(context, op, in, attrs, layouts);
   // Inputs are given up only once nothing but the results themselves is left to allocate.
   for (std::size_t i = layouts.size(); i-- > 1;) {
@@ -255,7 +271,11 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   }
   storages[0] = result_storage(context, op, in, layouts[0], call.device);
   for (std::size_t i = 0; i < layouts.size(); ++i) call.to[i].data = storages[i]->data;
-  call.kernel.run(call.args);
+  if (detail::events::on()) [[unlikely]] {
+    run_timed(context, op, call.kernel, call.args, site);
+  } else {
+    call.kernel.run(call.args);
+  }
   check(call.problem, context, op);
 }
 
@@ -303,7 +323,7 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, layouts[0]);
   } else {
-    run_kernel(context, op, inputs, attrs, layouts, storages);
+    run_kernel(context, op, inputs, attrs, site, layouts, storages);
   }
   const std::uint64_t value_id = op.same_value ? inputs[0].value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -1,5 +1,9 @@
 // The one place where layers that do not know each other are put together.
+#include <unistd.h>
+
 #include <cstdlib>
+#include <memory>
+#include <string>
 
 #include "backend/cpu/backend.h"
 #include "core/raise.h"
@@ -9,6 +13,7 @@
 #include "ops/op_def.h"
 #include "runtime/settings.h"
 #include "tenure/memory.h"
+#include "tenure/recording.h"
 #include "tenure/runtime.h"
 
 namespace tenure::detail {
@@ -22,6 +27,25 @@ void initialise_runtime() {
     } else {
       warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
     }
+  }
+}
+
+void record_from_environment() {
+  const char* given = std::getenv("TENURE_TRACE");
+  if (given == nullptr || *given == '\0') return;
+  std::string path = given;
+  for (std::size_t at = 0; (at = path.find("%p", at)) != path.npos;) {
+    const std::string process = std::to_string(getpid());
+    path.replace(at, 2, process);
+    at += process.size();
+  }
+  try {
+    static Recording* recording = nullptr;
+    recording = new Recording(path, std::source_location());
+    // After main's locals and most statics: those made later than this are gone by then.
+    std::atexit([] { recording->stop(); });
+  } catch (const Error& error) {
+    warn(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
   }
 }
 

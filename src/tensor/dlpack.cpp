@@ -9,6 +9,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/ledger.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
@@ -117,7 +118,9 @@ DLManagedTensor* to_dlpack(const Tensor& tensor, std::source_location site) {
         detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
     saved.layout = contiguous_layout(pin->layout.shape, pin->layout.dtype);
-    detail::release(std::exchange(saved.storage, copy.give()));
+    detail::Storage* old = std::exchange(saved.storage, copy.give());
+    detail::events::moved(saved, true);
+    detail::release(old);
   }
   const Layout& layout = saved.layout;
   exported->shape.assign(layout.shape.begin(), layout.shape.end());

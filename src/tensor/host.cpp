@@ -3,6 +3,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/ledger.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
@@ -52,7 +53,9 @@ Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
         detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
     saved.get()->layout = contiguous_layout(pin->layout.shape, dtype);
-    detail::release(std::exchange(saved.get()->storage, copy.give()));
+    detail::Storage* old = std::exchange(saved.get()->storage, copy.give());
+    detail::events::moved(*saved.get(), true);
+    detail::release(old);
   }
   const Header& held = *saved.get();
   const std::byte* data =

@@ -2,6 +2,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/transfer.h"
@@ -31,7 +32,9 @@ Saved slot_from(Header& value, const detail::VariableState& variable) {
         detail::allocate_storage(value.device, value.layout.nbytes(), detail::context().session));
     detail::device_transfer(value.device.type).within(copy->data, *value.storage, value.layout);
     slot.get()->layout = contiguous_layout(value.layout.shape, value.layout.dtype);
-    detail::release(std::exchange(slot.get()->storage, copy.give()));
+    detail::Storage* old = std::exchange(slot.get()->storage, copy.give());
+    detail::events::moved(*slot.get(), true);
+    detail::release(old);
   }
   detail::enter_slot(*slot.get()->storage);
   slot.get()->is_slot = true;

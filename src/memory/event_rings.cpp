@@ -1,0 +1,252 @@
+#include "memory/event_rings.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "memory/context.h"
+#include "memory/events.h"
+
+namespace tenure::detail::events {
+namespace {
+
+struct Shared {
+  std::mutex mutex;  // guards the lists
+  std::vector<Ring*> rings;
+  std::vector<Ring*> spare;  // drained, and their threads have ended
+  std::mutex bell_mutex;
+  std::condition_variable bell;
+  bool rung = false;
+};
+
+// Replaced by a new one in the child of a fork, which has neither the threads nor the drain.
+constinit std::atomic<Shared*> g_shared{nullptr};
+
+constinit std::atomic<std::size_t> g_ring_bytes{0};
+constinit std::atomic<bool> g_failed{false};
+
+constinit thread_local Ring* t_ring = nullptr;
+constinit thread_local bool t_left = false;
+
+struct Leave {
+  ~Leave() {
+    t_left = true;
+    if (t_ring != nullptr) t_ring->left.store(true, std::memory_order_release);
+    t_ring = nullptr;
+  }
+};
+
+void before_fork() { g_shared.load()->mutex.lock(); }
+void in_parent() { g_shared.load()->mutex.unlock(); }
+void in_child() {
+  g_on.store(false);
+  t_ring = nullptr;
+  g_shared.store(new Shared);
+}
+
+Shared& shared() {
+  static const bool made = [] {
+    g_shared.store(new Shared);
+    pthread_atfork(before_fork, in_parent, in_child);
+    return true;
+  }();
+  (void)made;
+  return *g_shared.load(std::memory_order_acquire);
+}
+
+Ring* new_ring() noexcept {
+  const std::uint32_t thread = t_context != nullptr ? t_context->thread : 0;
+  try {
+    Shared& all = shared();
+    const std::lock_guard lock(all.mutex);
+    Ring* ring = nullptr;
+    if (!all.spare.empty()) {
+      ring = all.spare.back();
+      all.rings.push_back(ring);
+      all.spare.pop_back();
+    } else {
+      all.rings.reserve(all.rings.size() + 1);
+      all.spare.reserve(all.rings.size() + 1);
+      ring = new Ring;
+      all.rings.push_back(ring);
+    }
+    ring->thread = thread;
+    ring->left.store(false, std::memory_order_relaxed);
+    return ring;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+Ring* own_ring() noexcept {
+  if (t_ring != nullptr) [[likely]]
+    return t_ring;
+  Ring* ring = new_ring();
+  if (t_left) return ring;  // the thread is ending: a ring for one record
+  thread_local const Leave leave;
+  (void)leave;
+  t_ring = ring;
+  return ring;
+}
+
+bool map_bytes(Ring& ring) noexcept {
+  void* bytes =
+      mmap(nullptr, kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) return false;
+  ring.bytes = static_cast<std::byte*>(bytes);
+  g_ring_bytes.fetch_add(kRingBytes, std::memory_order_relaxed);
+  return true;
+}
+
+std::byte* fail() noexcept {
+  g_failed.store(true, std::memory_order_relaxed);
+  return nullptr;
+}
+
+// Waits until `size` bytes are free.
+void wait_for_room(Ring& ring, std::uint64_t head, std::size_t size) noexcept {
+  ring.seen_tail = ring.tail.load(std::memory_order_acquire);
+  while (head + size - ring.seen_tail > kRingBytes) {
+    ring_bell();
+    ring.tail.wait(ring.seen_tail, std::memory_order_acquire);
+    ring.seen_tail = ring.tail.load(std::memory_order_acquire);
+  }
+}
+
+void drain_ring(Ring& ring, RecordVisitor& visitor) {
+  const std::uint64_t head = ring.head.load(std::memory_order_acquire);
+  std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
+  while (tail != head) {
+    const auto& record = *reinterpret_cast<const Record*>(ring.bytes + tail % kRingBytes);
+    if (record.kind != Kind::skip) visitor.visit(record, ring.thread);
+    tail += record.size;
+    // Now and then, so that a thread that waits need not wait for the whole ring.
+    if (tail == head || tail % (kRingBytes / 16) < record.size) {
+      ring.tail.store(tail, std::memory_order_release);
+      ring.tail.notify_one();
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::byte* Place::begin(std::size_t size) noexcept {
+  Ring* ring = own_ring();
+  if (ring == nullptr) return fail();
+  ring_ = ring;
+  ring->busy.store(true, std::memory_order_seq_cst);
+  if (!g_on.load(std::memory_order_seq_cst)) return nullptr;
+  if (ring->bytes == nullptr && !map_bytes(*ring)) return fail();
+  size_ = (size + kRecordStep - 1) / kRecordStep * kRecordStep;
+  time_ = now();
+  std::uint64_t head = ring->head.load(std::memory_order_relaxed);
+  const std::size_t to_end = kRingBytes - head % kRingBytes;
+  const std::size_t skipped = to_end < size_ ? to_end : 0;
+  if (head + skipped + size_ - ring->seen_tail > kRingBytes) {
+    wait_for_room(*ring, head, skipped + size_);
+  }
+  if (skipped != 0) {
+    auto* skip = new (ring->bytes + head % kRingBytes) Record;
+    skip->size = static_cast<std::uint32_t>(skipped);
+    head += skipped;
+    ring->head.store(head, std::memory_order_release);
+  }
+  return ring->bytes + head % kRingBytes;
+}
+
+void Place::end() noexcept {
+  Ring& ring = *ring_;
+  if (size_ != 0) {
+    const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
+    ring.head.store(head + size_, std::memory_order_release);
+    // Once per half: the drain is called before the ring is full.
+    constexpr std::uint64_t kHalf = kRingBytes / 2;
+    if (head / kHalf != (head + size_) / kHalf) ring_bell();
+  }
+  ring.busy.store(false, std::memory_order_release);
+  if (t_left) ring.left.store(true, std::memory_order_release);
+}
+
+void prepare_rings() { shared(); }
+
+void start_rings() {
+  shared();
+  g_failed.store(false, std::memory_order_relaxed);
+  g_on.store(true, std::memory_order_seq_cst);
+}
+
+void turn_off() noexcept { g_on.store(false, std::memory_order_seq_cst); }
+
+void drain(RecordVisitor& visitor) {
+  Shared& all = shared();
+  std::vector<Ring*> rings;
+  {
+    const std::lock_guard lock(all.mutex);
+    rings = all.rings;
+  }
+  for (Ring* ring : rings) {
+    const bool left = ring->left.load(std::memory_order_acquire);
+    drain_ring(*ring, visitor);
+    if (!left) continue;
+    const std::lock_guard lock(all.mutex);
+    std::erase(all.rings, ring);
+    all.spare.push_back(ring);
+  }
+}
+
+void finish_rings(RecordVisitor& visitor) {
+  Shared& all = shared();
+  for (bool busy = true; busy;) {
+    busy = false;
+    {
+      const std::lock_guard lock(all.mutex);
+      for (const Ring* ring : all.rings) busy |= ring->busy.load(std::memory_order_seq_cst);
+    }
+    drain(visitor);
+    if (busy) std::this_thread::yield();
+  }
+  const std::lock_guard lock(all.mutex);
+  for (auto* list : {&all.rings, &all.spare}) {
+    for (Ring* ring : *list) {
+      if (ring->bytes == nullptr) continue;
+      munmap(ring->bytes, kRingBytes);
+      ring->bytes = nullptr;
+      g_ring_bytes.fetch_sub(kRingBytes, std::memory_order_relaxed);
+    }
+  }
+}
+
+bool rings_failed() noexcept { return g_failed.load(std::memory_order_relaxed); }
+
+void wait_for_bell(std::int64_t milliseconds) {
+  Shared& all = shared();
+  std::unique_lock lock(all.bell_mutex);
+  all.bell.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return all.rung; });
+  all.rung = false;
+}
+
+void ring_bell() noexcept {
+  Shared& all = shared();
+  {
+    const std::lock_guard lock(all.bell_mutex);
+    all.rung = true;
+  }
+  all.bell.notify_one();
+}
+
+std::size_t ring_bytes() noexcept { return g_ring_bytes.load(std::memory_order_relaxed); }
+
+}  // namespace tenure::detail::events

@@ -1,0 +1,24 @@
+// Errors about the life of something that is no tensor and has no story, such as a tape: a
+// recording is told of them, then they are thrown.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "core/raise.h"
+#include "memory/events.h"
+
+namespace tenure::detail {
+
+template <class E, class... Details>
+[[noreturn]] void throw_recorded(std::string text, std::source_location site,
+                                 Details&&... details) {
+  static_assert(std::is_same_v<E, BusyError> || std::is_same_v<E, TapeError>);
+  if (events::on()) {
+    constexpr const char* kName = std::is_same_v<E, BusyError> ? "BusyError" : "TapeError";
+    events::cold::raised(fmt::format("{}: {}", kName, text), site, 0);
+  }
+  throw E(text, std::forward<Details>(details)...);
+}
+
+}  // namespace tenure::detail

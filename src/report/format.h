@@ -1,0 +1,88 @@
+// The bytes of a recording: docs/design/recording.md describes them.
+//
+// A file is a magic number and chunks; a chunk is whole or it is not there. Numbers are varints of
+// seven bits per byte, the lowest first; signed ones have their sign in the lowest bit.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "report/run.h"
+
+namespace tenure::report {
+
+// The last two bytes are the version of the format.
+inline constexpr std::array<unsigned char, 8> kMagic{'T', 'N', 'R', 'U', 'N', 0x1a, 1, 0};
+inline constexpr std::size_t kChunkHead = 16;  // length, thread: 4 bytes each; checksum: 8
+inline constexpr std::size_t kMostChunk = std::size_t{1} << 24;
+
+enum class Tag : std::uint8_t {
+  about = 1,  // program, version, start
+  string,     // text: the next string; the first is 1
+  site,       // file, line, function: the next site; the first is 1, 0 is none
+  // From here on with a time, as nanoseconds since the event before it in the chunk.
+  birth,
+  death,
+  name,
+  claim,
+  move,
+  allocate,
+  free,
+  span_begin,
+  span_end,
+  op,
+  value,
+  pool,
+  budget,
+  raised,
+  live,
+  end,  // of a recording that was closed
+};
+
+// What a birth is besides a tensor's that the recording saw.
+inline constexpr std::uint8_t kIsSaved = 1;
+inline constexpr std::uint8_t kIsSymbolic = 2;
+inline constexpr std::uint8_t kWasBefore = 4;
+inline constexpr std::uint8_t kHasName = 8;
+
+inline std::uint64_t zigzag(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+}
+inline std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+inline void put_varint(std::string& to, std::uint64_t value) {
+  while (value >= 0x80) {
+    to.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  to.push_back(static_cast<char>(value));
+}
+
+// Of a chunk's payload and its thread: bytes that changed on the way are noticed.
+inline std::uint64_t checksum(std::span<const std::byte> bytes, std::uint32_t thread) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  std::uint64_t sum = (bytes.size() ^ std::uint64_t{thread} << 32) * kPrime;
+  const auto mix = [&sum](std::uint64_t word) {
+    sum = std::rotl(sum ^ word * kPrime, 29) * kPrime;
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, 8);
+    mix(word);
+  }
+  std::uint64_t rest = 0;
+  if (i < bytes.size()) std::memcpy(&rest, bytes.data() + i, bytes.size() - i);
+  mix(rest);
+  return sum ^ sum >> 32;
+}
+
+}  // namespace tenure::report

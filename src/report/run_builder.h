@@ -1,0 +1,86 @@
+// Puts the events of a recording, in order of time, together to a Run.
+//
+// What is told of something unknown (its beginning lies before the recording, or in a chunk that a
+// crash took) is left out, except that memory freed without having been allocated must have been
+// there from the start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "report/run.h"
+
+namespace tenure::report {
+
+class RunBuilder {
+ public:
+  explicit RunBuilder(Run& run) : run_(run) {}
+
+  struct Moment {
+    std::int64_t time = 0;
+    std::uint32_t thread = 0;
+  };
+  struct Birth {
+    TensorLife life;  // without storage, scope, thread and times
+    std::uint64_t holder = 0;
+    std::uint64_t storage = 0;
+    std::uint64_t scope = 0;  // plus 1
+    Category category = Category::other;
+    bool symbolic = false;
+  };
+  void birth(Moment at, Birth birth);
+  void death(Moment at, std::uint64_t holder, std::uint32_t cause, std::uint32_t site,
+             std::uint32_t by);
+  void name(std::uint64_t holder, std::uint32_t name);
+  void claim(Moment at, std::uint64_t holder, Category category);
+  // `cause` is what the life over the storage before died of.
+  void move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth,
+            std::uint32_t cause);
+  void allocate(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity,
+                bool before);
+  void free(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity);
+  void live(std::uint64_t bytes);
+  void begin_span(Moment at, std::uint64_t span, const Span& told, bool before);
+  void end_span(Moment at, std::uint64_t span);
+  void op(Moment at, OpRun told);
+
+  // Sorts everything, and gives what lived before without being told.
+  void finish();
+
+ private:
+  struct Holder {
+    std::uint32_t tensor = kNone;
+    Category category = Category::other;
+  };
+  struct StorageState {
+    std::array<std::uint32_t, kCategories> holders{};  // alive, by what they want the bytes for
+    std::uint32_t last_dead = kNone;                   // a tensor, when no holder is alive
+    bool was_held = false;
+  };
+  struct Thread {
+    std::vector<std::uint32_t> spans;        // open, the innermost last
+    std::vector<std::uint32_t> unexplained;  // storages that no op and no holder has claimed
+  };
+
+  static bool held(const StorageState& state);
+  std::uint32_t storage_of(std::uint64_t number) const;
+  std::uint32_t innermost(std::uint32_t thread) const;
+  std::uint32_t add_storage(std::int64_t born, std::uint64_t nbytes, std::uint64_t capacity);
+  void hold(std::uint32_t tensor, std::uint32_t storage, Category category, std::int64_t time);
+  void let_go(std::uint32_t tensor, Category category, std::int64_t time);
+  void count_under(std::uint32_t storage, std::int64_t time);
+  void sort_storages();
+  void sort_spans();
+
+  Run& run_;
+  std::unordered_map<std::uint64_t, Holder> holders_;
+  std::unordered_map<std::uint64_t, std::uint32_t> storages_, spans_;
+  std::vector<StorageState> states_;  // of each storage
+  std::unordered_map<std::uint32_t, Thread> threads_;
+  std::uint64_t known_bytes_ = 0;    // alive
+  std::uint64_t missing_bytes_ = 0;  // lived from the start, never told of
+};
+
+}  // namespace tenure::report

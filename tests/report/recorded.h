@@ -1,0 +1,96 @@
+// Runs for tests: code recorded to a file and read back.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "report/run.h"
+#include "support/expect.h"
+#include "tenure/recording.h"
+
+namespace tenure::testing {
+
+// Removed at the end of the test.
+class Recorded : public ::testing::Test {
+ protected:
+  Recorded() {
+    std::string name = (std::filesystem::temp_directory_path() / "tenure-run-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~Recorded() override { std::filesystem::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+
+  report::Run record(const std::function<void()>& code) const {
+    const std::string path = at("run.tenure");
+    {
+      const Recording recording(path);
+      code();
+    }
+    return report::read_run(path);
+  }
+
+ private:
+  std::string folder_;
+};
+
+inline const std::string& text(const report::Run& run, std::uint32_t string) {
+  return run.strings.at(string);
+}
+
+inline std::uint32_t line(const report::Run& run, std::uint32_t site) {
+  return site == report::kNone ? 0 : run.sites.at(site).line;
+}
+
+inline std::string file(const report::Run& run, std::uint32_t site) {
+  const std::string path = site == report::kNone ? "" : text(run, run.sites.at(site).file);
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// The lives of tensors (not of saved values) with this name.
+inline std::vector<report::TensorLife> named(const report::Run& run, const std::string& name) {
+  std::vector<report::TensorLife> found;
+  for (const report::TensorLife& life : run.tensors) {
+    if (life.owner == 0 && text(run, life.name) == name) found.push_back(life);
+  }
+  return found;
+}
+
+inline std::vector<report::Span> spans(const report::Run& run, const std::string& kind) {
+  std::vector<report::Span> found;
+  for (const report::Span& span : run.spans) {
+    if (text(run, span.kind) == kind) found.push_back(span);
+  }
+  return found;
+}
+
+inline std::vector<report::Value> values(const report::Run& run, const std::string& name) {
+  std::vector<report::Value> found;
+  for (const report::Value& value : run.values) {
+    if (text(run, value.name) == name) found.push_back(value);
+  }
+  return found;
+}
+
+// Bytes of all storages that were alive at a moment.
+inline std::uint64_t live_at(const report::Run& run, std::int64_t time) {
+  std::uint64_t bytes = 0;
+  for (const report::StorageLife& life : run.storages) {
+    if (life.born <= time && (life.freed == report::kNever || life.freed > time)) {
+      bytes += life.nbytes;
+    }
+  }
+  return bytes;
+}
+
+inline report::Category category_at(const report::StorageLife& life, std::int64_t time) {
+  report::Category category = life.categories.at(0).category;
+  for (const report::CategoryChange& change : life.categories) {
+    if (change.time <= time) category = change.category;
+  }
+  return category;
+}
+
+}  // namespace tenure::testing
