@@ -60,6 +60,10 @@ function kindOf(file) {
   return kind;
 }
 
+function isLibrary(file) {
+  return kindOf(file) === kLibrary;
+}
+
 function intern(frame, file) {
   const line = frame.getLineNumber() || 0;
   let lines = byFile.get(file);
@@ -146,4 +150,4 @@ const kAll = 200;
 
 look.seen = seen;
 
-module.exports = {Site, forget, look, kAll, sites, shortPath};
+module.exports = {Site, forget, isLibrary, look, kAll, sites, shortPath};

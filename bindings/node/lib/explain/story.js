@@ -4,16 +4,31 @@
 
 const {current} = require('./activities');
 const {observers} = require('./lives');
+const {isLibrary} = require('./sites');
 
+// Its fields do not show when it is printed: the message says it all.
 class DisposedError extends Error {
-  constructor(message, story, site) {
+  constructor(message, story, site, below) {
     super(message);
-    this.story = story;
-    this.site = site;
+    Object.defineProperties(this, {story: {value: story}, site: {value: site}});
+    Error.captureStackTrace(this, below);
+    this.stack = withoutLibrary(this.stack);
   }
 }
-// Not a field: an error that is printed shows its name once.
 Object.defineProperty(DisposedError.prototype, 'name', {value: 'DisposedError'});
+
+// The frames that are the user's, if there are any.
+function withoutLibrary(stack) {
+  const lines = stack.split('\n');
+  const isFrame = line => /^    at /.test(line);
+  const kept = lines.filter(line => !isFrame(line) || !isLibraryFrame(line));
+  return kept.some(isFrame) ? kept.join('\n') : stack;
+}
+
+function isLibraryFrame(line) {
+  const [, file] = line.match(/\(?((?:file:\/\/)?\/[^()]*?):\d+:\d+\)?$/) || [];
+  return file !== undefined && isLibrary(file);
+}
 
 function place(site) {
   return site === null ? '(unknown)' : site.toString();
@@ -122,9 +137,7 @@ function disposedError(life, op, input, site, below) {
   list.push(['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]);
   const text =
       `${op}: ${problem}: ${title(life)}\n\n${table(list)}\n${dataRow(life)}\n\n  ${remedy(life)}\n`;
-  const error = new DisposedError(text, {...life}, site);
-  Error.captureStackTrace(error, below);
-  return report(error, life);
+  return report(new DisposedError(text, {...life}, site, below), life);
 }
 
 // A tensor that was there before the records were.
@@ -136,8 +149,7 @@ function unknownError(tensor, op, input, site, below) {
     ['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]];
   const error = new DisposedError(
       `${op}: ${problem}: ${what}\n\n${table(list)}\n\n  call explain() first to see the rest.\n`,
-      null, site);
-  Error.captureStackTrace(error, below);
+      null, site, below);
   return report(error, null);
 }
 
@@ -152,8 +164,7 @@ function endedError(record, op, site, below) {
   const todo = inFlight ? `await ${inFlight.op} (called ${place(inFlight.site)}) before dispose.` :
                           `use it before it is disposed, or make a new one.`;
   const error = new DisposedError(
-      `${op}: ${record.label} was disposed\n\n${table(list)}\n\n  ${todo}\n`, null, site);
-  Error.captureStackTrace(error, below);
+      `${op}: ${record.label} was disposed\n\n${table(list)}\n\n  ${todo}\n`, null, site, below);
   return report(error, null);
 }
 
