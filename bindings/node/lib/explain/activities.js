@@ -7,6 +7,8 @@
 const {AsyncLocalStorage} = require('async_hooks');
 const {forget, look, kAll} = require('./sites');
 
+const kFurther = 10;  // frames, when the first look found none
+
 const travelling = new AsyncLocalStorage();
 let top = null;
 
@@ -23,6 +25,7 @@ class Activity {
     this.thread = parent === null ? 0 : parent.thread;  // of a recording, as is the span
     this.span = 0;
     this.open = null;
+    this.ending = null;  // how a scope that the library opens in it ends: see engine_hooks.js
     // The innermost layer and the outermost model around, as text: records of tensors keep these,
     // not the activity, which would hold the model.
     this.layer = kind === 'layer' ? name : parent === null ? '' : parent.layer;
@@ -44,21 +47,23 @@ function current() {
   return top !== null ? top : travelling.getStore() || null;
 }
 
-// The user's line that called `below`: near if it is there, else that of the activity around it.
+// The user's line that called `below`: near if it is there, else that of the activity around it,
+// else wherever on the stack it is.
 function siteOf(below, limit) {
   const activity = current();
   if (activity !== null && activity.isClosed) {
     forget();
     return activity.site;
   }
-  let seen = look(below, limit);
+  const seen = look(below, limit);
   if (seen.site !== null && !seen.cut) return seen.site;
   if (seen.site === null && activity !== null) return activity.site;
-  if (seen.cut) {
-    const call = seen.call, packaged = seen.site;
-    seen = look(below, kAll);
+  for (const further of [kFurther, kAll]) {
+    if (!seen.cut) break;
+    const {call, site} = seen;
+    look(below, further);
     if (call.isOp) seen.call = call;
-    if (seen.site === null) return packaged;
+    if (seen.site === null) seen.site = site;
   }
   return seen.site;
 }

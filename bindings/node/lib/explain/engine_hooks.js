@@ -109,7 +109,7 @@ function hookLives(engine) {
     if (kernel !== null) {
       ({site, op} = kernel);
     } else {
-      site = activities.siteOf(trackTensor, 6);
+      site = activities.siteOf(trackTensor, 4);
       op = look.seen.call.name || 'tensor';
     }
     if (gradientOf) op = `gradient of ${gradientOf}`;
@@ -123,7 +123,7 @@ function hookLives(engine) {
     const life = assigningTo === tensor ? undefined : lives.get(tensor);
     if (life !== undefined && life.death === null) {
       if (ending !== null) died(life, ending.cause, ending.site, ending.by, ending.what);
-      else died(life, 'disposed', activities.siteOf(disposeTensor, 6), '', null);
+      else died(life, 'disposed', activities.siteOf(disposeTensor, 2), '', null);
     }
     return original.call(this, tensor);
   });
@@ -143,7 +143,11 @@ const kOpEnding = {cause: 'scope_exit', site: null, by: 'the op ended', what: nu
 function libraryEnding(name) {
   const activity = activities.current();
   if (activity === null) return {cause: 'scope_exit', site: null, by: `${name} ended`, what: null};
-  return {cause: 'scope_exit', site: activity.site, by: `${activity.text} ended`, what: null};
+  if (activity.ending === null) {
+    activity.ending =
+        {cause: 'scope_exit', site: activity.site, by: `${activity.text} ended`, what: null};
+  }
+  return activity.ending;
 }
 
 function hookScopes(engine) {

@@ -49,11 +49,11 @@ function explain(options = {}) {
 
 // The life of a tensor so far, as text.
 function story(tensor) {
-  const life = lives.get(tensor);
-  if (life !== undefined) return tell(life);
   if (tensor == null || tensor.dataId === undefined) {
     throw new TypeError(`story: expected a tensor, got: ${tensor === null ? 'null' : typeof tensor}`);
   }
+  const life = lives.get(tensor);
+  if (life !== undefined) return tell(life);
   return `${tensor.dtype} [${tensor.shape.join(', ')}] (#${tensor.id})\n\n` +
       `  born      (unknown)    before explain() was called\n`;
 }

@@ -131,12 +131,32 @@ function hookEnds(prototypes) {
   }
 }
 
+// The same holds for a step of training or testing if losses and metrics are TensorFlow.js's own.
+function hookSteps(prototype) {
+  const areOwn = given => given == null || typeof given === 'string' ||
+      (typeof given === 'object' && Object.values(given).every(areOwn));
+  for (const name of ['makeTrainFunction', 'makeTestFunction']) {
+    if (!Object.prototype.hasOwnProperty.call(prototype, name)) continue;
+    patch(prototype, name, original => function(...args) {
+      const step = original.apply(this, args);
+      if (!areOwn(this.loss) || !areOwn(this.metrics)) return step;
+      return function(...data) {
+        const part = activities.part('step', true);
+        return part === null ? step.apply(this, data) :
+                               activities.run(part, () => step.apply(this, data));
+      };
+    });
+  }
+}
+
 function hookModels(tf, prototypes) {
-  const sync = ['predict', 'predictOnBatch', 'evaluate', 'compile', 'setWeights', 'getWeights',
-    'summary', 'resetStates'];
+  // Only layers run code of the user's in these, and they open an activity of their own.
+  const closed = ['predict', 'predictOnBatch', 'compile', 'setWeights', 'getWeights', 'resetStates'];
+  const sync = [...closed, 'evaluate'];
   const async = ['fit', 'fitDataset', 'evaluateDataset', 'trainOnBatch', 'save'];
   for (const prototype of prototypes) {
     const own = name => Object.prototype.hasOwnProperty.call(prototype, name);
+    hookSteps(prototype);
     const isInside = (model, op) => {
       const current = activities.current();
       return current !== null && current.kind === 'model' && current.op === op;
@@ -145,6 +165,7 @@ function hookModels(tf, prototypes) {
       patch(prototype, op, original => function method(...args) {
         if (isInside(this, op)) return original.apply(this, args);
         const activity = activities.begin(method, 'model', this.name, op, this);
+        activity.isClosed = closed.includes(op);
         const {trace} = observers;
         if (trace !== null) trace.activityBegin(activity);
         try {

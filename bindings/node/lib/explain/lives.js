@@ -4,6 +4,7 @@
 // reachable; records of tensors that were never disposed are listed too, by id.
 
 const {current} = require('./activities');
+const {lives, storages} = require('./attached');  // of tensors; of data ids
 
 const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
 
@@ -68,9 +69,7 @@ class Scope {
 }
 
 let births = 0;
-const lives = new WeakMap();     // tensor -> Life
 const alive = new Map();         // id -> Life
-const storages = new WeakMap();  // dataId -> Storage
 let nextStorage = 1;
 
 // Told of everything, when there is one: see trace.js.
@@ -115,7 +114,7 @@ function died(life, cause, site, by, ending) {
 function assigned(variable) {
   const life = lives.get(variable);
   if (life === undefined) return;
-  const isNew = !storages.has(variable.dataId);
+  const isNew = storages.get(variable.dataId) === undefined;
   life.storage.tensors--;
   life.storage = storageOf(variable.dataId, life.nbytes);
   life.storage.tensors++;
@@ -126,7 +125,7 @@ function freed(dataId) {
   const storage = storages.get(dataId);
   if (storage === undefined || storage.freed) return;
   storage.freed = true;
-  storages.delete(dataId);
+  storages.set(dataId, undefined);
   if (observers.trace !== null) observers.trace.freed(storage);
 }
 
