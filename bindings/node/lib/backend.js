@@ -9,16 +9,18 @@ const NOT_HERE = -2;  // disposed of, or moved to another backend
 const STRINGS = -1;   // string tensors have no native half
 
 // The data of one or more tensors. The engine knows it as a data id, and so do we: no map is asked.
+// It is also what a kernel returns, which would else be one more object per op.
 class Data {
-  constructor(slot, dtype, size) {
-    this.slot = slot;
+  constructor(slot, shape, dtype, size) {
+    this.dataId = this;
+    this.shape = shape;  // of the tensor that it was made for
     this.dtype = dtype;
+    this.slot = slot;
     this.size = size;
     this.refCount = 1;
-    this.strings = null;
-    this.group = null;
-    this.place = 0;
     this.token = null;
+    this.place = 0;
+    this.strings = null;
   }
 }
 
@@ -28,8 +30,9 @@ function idsOf(data) {
 }
 
 // A tensor that is dropped instead of disposed of gives its memory back when V8 collects it. A
-// registration for each would cost more than a small op, so small tensors share one: a group, whose
-// token all of them hold, lists their slots.
+// registration for each would cost more than a small op, so small tensors share one: all that are in
+// a group hold its token, and when that is collected the group's slots are freed. A group that is
+// empty again is used again, token and registration included.
 const GROUP_SIZE = 64;
 const LARGE = 1 << 14;  // elements from which a tensor is a group of its own
 
@@ -37,91 +40,93 @@ class Group {
   constructor(size) {
     this.slots = new Int32Array(size).fill(NOT_HERE);
     this.live = 0;
-    this.ids = 0;  // as many as the engine counts for them
-    this.next = 0;
+    this.ids = 0;   // as many as the engine counts for them
+    this.next = 0;  // place to fill
   }
 }
 
 class TenureBackend extends KernelBackend {
   constructor() {
     super();
-    this.count = 0;             // of data ids, as the engine counts them
+    this.count = 0;                // of data ids, as the engine counts them
     this.foreign = new WeakMap();  // the data of ids that other backends made
     this.groups = new Set();
-    this.openGroup();
-    this.host = new HostView(this);
+    this.emptied = [];             // tokens of groups to use again
     this.collected = new FinalizationRegistry((group) => this.dropGroup(group));
+    this.host = new HostView(this);
+    this.openGroup();
   }
 
+  // The token of the group that small tensors join now.
   openGroup() {
-    this.group = new Group(GROUP_SIZE);
-    this.token = null;
+    this.token = this.emptied.pop();
+    if (this.token !== undefined) return;
+    this.token = {group: new Group(GROUP_SIZE)};
+    this.groups.add(this.token.group);
+    this.collected.register(this.token, this.token.group);
   }
 
   // Slots and their owners.
 
-  adopt(slot, dtype, size) {
-    const data = new Data(slot, dtype, size);
+  adopt(slot, shape, dtype, size) {
+    const data = new Data(slot, shape, dtype, size);
     this.enlist(data);
     return data;
   }
 
   enlist(data) {
-    this.count += idsOf(data);
+    const ids = idsOf(data);
+    this.count += ids;
     if (data.slot < 0) return;
-    let group = this.group;
+    let token = this.token;
     if (data.size >= LARGE) {
-      group = new Group(1);
-      this.groups.add(group);
-      this.collected.register(data, group, group);
-    } else {
-      if (this.token === null) {
-        this.token = {};
-        this.groups.add(group);
-        this.collected.register(this.token, group, group);
-      }
-      data.token = this.token;
+      token = {group: new Group(1)};
+      this.groups.add(token.group);
+      this.collected.register(token, token.group, token.group);
     }
-    data.group = group;
+    const group = token.group;
+    data.token = token;
     data.place = group.next++;
     group.slots[data.place] = data.slot;
     group.live += 1;
-    group.ids += idsOf(data);
-    if (group === this.group && group.next === GROUP_SIZE) this.openGroup();
+    group.ids += ids;
+    if (group.next === GROUP_SIZE) this.openGroup();
   }
 
   // Frees what the data holds.
   release(data) {
-    this.count -= idsOf(data);
+    const ids = idsOf(data);
+    this.count -= ids;
     if (data.slot >= 0) {
-      bridge.drop(data.slot);
-      const group = data.group;
+      bridge.drop(data.slot, data.size);
+      const group = data.token.group;
       group.slots[data.place] = NOT_HERE;
       group.live -= 1;
-      group.ids -= idsOf(data);
-      if (group.live === 0 && group !== this.group) this.forget(group);
+      group.ids -= ids;
+      if (group.live === 0) this.reuse(data.token);
+      data.token = null;
     }
     data.slot = NOT_HERE;
     data.strings = null;
-    data.group = null;
-    data.token = null;
   }
 
-  forget(group) {
-    this.collected.unregister(group);
-    return this.groups.delete(group);
+  reuse(token) {
+    const group = token.group;
+    if (group.slots.length === 1) {  // of a large tensor
+      this.collected.unregister(group);
+      this.groups.delete(group);
+      return;
+    }
+    group.next = 0;
+    if (token !== this.token) this.emptied.push(token);
   }
 
   dropGroup(group) {
-    if (!this.forget(group)) return;
+    if (!this.groups.delete(group)) return;
     for (const slot of group.slots) {
-      if (slot < 0) continue;
-      bridge.drop(slot);
+      if (slot >= 0) bridge.drop(slot, Infinity);
     }
     this.count -= group.ids;
-    group.slots.fill(NOT_HERE);
-    group.live = group.ids = 0;
-    if (group === this.group) this.openGroup();
   }
 
   // The data behind an id, fetched from the backend that has it if that is not this one.
@@ -161,11 +166,11 @@ class TenureBackend extends KernelBackend {
   }
 
   write(values, shape, dtype) {
-    return this.fill(new Data(NOT_HERE, dtype, util.sizeFromShape(shape)), values, shape);
+    return this.fill(new Data(NOT_HERE, shape, dtype, util.sizeFromShape(shape)), values, shape);
   }
 
   move(dataId, values, shape, dtype, refCount) {
-    const data = dataId instanceof Data ? dataId : new Data(NOT_HERE, dtype, util.sizeFromShape(shape));
+    const data = dataId instanceof Data ? dataId : new Data(NOT_HERE, shape, dtype, util.sizeFromShape(shape));
     if (data !== dataId) this.foreign.set(dataId, data);
     this.fill(data, values, shape);
     data.refCount = refCount;
@@ -243,8 +248,9 @@ class TenureBackend extends KernelBackend {
 
   dispose() {
     for (const group of [...this.groups]) this.dropGroup(group);
-    this.count = 0;
+    this.emptied = [];
     this.foreign = new WeakMap();
+    this.openGroup();
   }
 }
 

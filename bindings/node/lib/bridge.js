@@ -3,13 +3,12 @@
 // stands in the same memory afterwards.
 'use strict';
 
-const path = require('path');
-
-const native = require(process.env.TENURE_ADDON || path.join(__dirname, '..', 'build', 'tenure.node'));
+const native = require('./native');
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
-const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES;
+const DROPPED = 64;  // with their count
+const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES + DROPPED * 4;
 
 const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
 const DTYPE_CODES = {float32: 0, int32: 1, bool: 2, complex64: 3};
@@ -19,17 +18,20 @@ let doubles;
 let smallFloats;
 let smallIntegers;
 let smallBytes;
+let dropped;  // slots that the next call frees
 let capacity = 0;  // of integers
 let at = 0;        // where the next integer goes
 let doublesAt = 0;
 
 function share(count) {
+  if (dropped !== undefined) native.drop();
   const memory = new ArrayBuffer(FIXED_BYTES + count * 4);
   native.share(memory);
   doubles = new Float64Array(memory, 0, DOUBLES);
   smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
   smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
   smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
+  dropped = new Int32Array(memory, DOUBLES * 8 + SMALL_BYTES, DROPPED);
   const before = integers;
   integers = new Int32Array(memory, FIXED_BYTES, count);
   if (before !== undefined) integers.set(before);
@@ -129,7 +131,7 @@ function takeResult(backend) {
   let size = 1;
   for (let i = 0; i < rank; ++i) size *= (shape[i] = integers[at + i]);
   at += rank;
-  return {dataId: backend.adopt(slot, dtype, size), shape, dtype};
+  return backend.adopt(slot, shape, dtype, size);
 }
 
 // Runs what was written, and gives its one result.
@@ -149,9 +151,13 @@ function runMany(backend, room = 0) {
   return results;
 }
 
-function drop(slot) {
-  integers[0] = slot;
-  native.drop();
+// Frees a slot. A small tensor's may wait for the next op, which spares a call.
+const SMALL_SIZE = 256;  // elements
+
+function drop(slot, size) {
+  const count = ++dropped[0];
+  dropped[count] = slot;
+  if (size > SMALL_SIZE || count === DROPPED - 1) native.drop();
 }
 
 const WRITE_SMALL = op('write_small');

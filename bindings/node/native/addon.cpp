@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kDoubles = 1024;
 constexpr std::size_t kSmallBytes = 4096;
+constexpr std::size_t kDropped = 64;  // with their count
 // How far what V8 knows of our memory may be from the truth before it is told.
 constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
 
@@ -31,8 +32,9 @@ void check(napi_env env, napi_status status) {
   if (status == napi_ok) return;
   const napi_extended_error_info* info = nullptr;
   napi_get_last_error_info(env, &info);
-  throw Error(std::string("tfjs: ") +
-              (info != nullptr && info->error_message != nullptr ? info->error_message : "Node-API"));
+  throw Error(std::string("tfjs: ") + (info != nullptr && info->error_message != nullptr
+                                           ? info->error_message
+                                           : "Node-API"));
 }
 
 // The error's class, without our namespace: what JavaScript sees as its code.
@@ -52,6 +54,13 @@ void tell_v8(napi_env env, Environment& state) {
     return;
   std::int64_t total = 0;
   if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+}
+
+// Frees what JavaScript has let go of since it last called.
+void drain(Environment& state) {
+  std::int32_t* const dropped = state.shared.dropped;
+  for (std::int32_t i = 1; i <= dropped[0]; ++i) state.slots.drop(dropped[i]);
+  dropped[0] = 0;
 }
 
 template <std::size_t n>
@@ -77,15 +86,16 @@ napi_value entry(napi_env env, napi_callback_info info) {
 
 napi_value call(napi_env env, Environment& state, napi_value*) {
   static const std::vector<Row>& rows = all_rows();
+  drain(state);
   Call call(state.slots, state.shared);
   rows[static_cast<std::size_t>(state.shared.integers[0])].run(call);
   tell_v8(env, state);
   return nullptr;
 }
 
-// Frees the slot that stands in the shared memory.
+// Frees what was let go of now, instead of with the next op.
 napi_value drop(napi_env env, Environment& state, napi_value*) {
-  state.slots.drop(state.shared.integers[0]);
+  drain(state);
   tell_v8(env, state);
   return nullptr;
 }
@@ -169,9 +179,7 @@ napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) 
   return nullptr;
 }
 
-void read_small(Call& call) {
-  copy_out(call.slots().at(call.slot()), call.shared().bytes.data());
-}
+void read_small(Call& call) { copy_out(call.slots().at(call.slot()), call.shared().bytes.data()); }
 
 constexpr Row kSmallRows[] = {{"write_small", write_small}, {"read_small", read_small}};
 
@@ -180,7 +188,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   void* data = nullptr;
   std::size_t size = 0;
   check(env, napi_get_arraybuffer_info(env, arguments[0], &data, &size));
-  constexpr std::size_t kRest = kDoubles * sizeof(double) + kSmallBytes;
+  constexpr std::size_t kRest =
+      kDoubles * sizeof(double) + kSmallBytes + kDropped * sizeof(std::int32_t);
   if (size < 2 * kRest) throw ValueError("tfjs: the shared memory is too small");
   if (state.buffer != nullptr) check(env, napi_delete_reference(env, state.buffer));
   check(env, napi_create_reference(env, arguments[0], 1, &state.buffer));
@@ -190,6 +199,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   bytes += kDoubles * sizeof(double);
   state.shared.bytes = {bytes, kSmallBytes};
   bytes += kSmallBytes;
+  state.shared.dropped = reinterpret_cast<std::int32_t*>(bytes);
+  bytes += kDropped * sizeof(std::int32_t);
   state.shared.integers = {reinterpret_cast<std::int32_t*>(bytes),
                            (size - kRest) / sizeof(std::int32_t)};
   return nullptr;
@@ -207,12 +218,13 @@ napi_value names(napi_env env, Environment&, napi_value*) {
   return list;
 }
 
-// What the ledger of the process says, and of which of this environment's bytes V8 knows, as doubles
-// in the shared memory.
+// What the ledger of the process says, and of which of this environment's bytes V8 knows, as
+// doubles in the shared memory.
 napi_value memory_info(napi_env, Environment& state, napi_value*) {
+  drain(state);
   const MemoryInfo info = memory();
-  const std::size_t values[] = {info.tensors,      info.storages,       info.live_bytes,
-                                info.peak_bytes,   info.pooled_bytes,   info.slack_bytes,
+  const std::size_t values[] = {info.tensors,       info.storages,     info.live_bytes,
+                                info.peak_bytes,    info.pooled_bytes, info.slack_bytes,
                                 info.reserved_bytes};
   for (std::size_t i = 0; i < std::size(values); ++i) {
     state.shared.doubles[i] = static_cast<double>(values[i]);

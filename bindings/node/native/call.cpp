@@ -10,6 +10,14 @@
 
 namespace tenure::node {
 
+namespace {
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::int64_t>(detail::Access::header(tensor)->layout.nbytes());
+}
+
+}  // namespace
+
 int dtype_code(DType dtype) {
   const auto* found = std::ranges::find(kDTypes, dtype);
   if (found == std::end(kDTypes)) {
@@ -27,7 +35,7 @@ const Tensor& Slots::at(std::int32_t slot) const {
 }
 
 std::int32_t Slots::take(Tensor tensor) {
-  bytes_ += static_cast<std::int64_t>(tensor.nbytes());
+  bytes_ += bytes_of(tensor);
   if (free_.empty()) {
     tensors_.push_back(std::move(tensor));
     free_.reserve(tensors_.size());  // so that drop cannot throw
@@ -40,7 +48,7 @@ std::int32_t Slots::take(Tensor tensor) {
 }
 
 void Slots::drop(std::int32_t slot) {
-  bytes_ -= static_cast<std::int64_t>(at(slot).nbytes());
+  bytes_ -= bytes_of(at(slot));
   tensors_[static_cast<std::size_t>(slot)] = Tensor();
   free_.push_back(slot);
 }
@@ -50,7 +58,7 @@ Tensor Call::tensor() {
   const std::int32_t rank = next();
   const std::span dims = shared_.integers.subspan(read_, static_cast<std::size_t>(rank));
   read_ += static_cast<std::size_t>(rank);
-  const Shape& own = held.shape();
+  const Shape& own = detail::Access::header(held)->layout.shape;
   if (std::equal(dims.begin(), dims.end(), own.begin(), own.end())) return held;
   Shape shape = Shape::filled(rank, 0);
   std::ranges::copy(dims, shape.begin());
@@ -95,12 +103,12 @@ void Call::give(Tensor result) {
   if (!header.layout.contiguous || header.storage->nbytes > header.layout.nbytes()) [[unlikely]] {
     result = ops::apply(ops::kCopy, {}, std::source_location::current(), std::move(result));
   }
-  const Shape shape = result.shape();
-  const int dtype = dtype_code(result.dtype());
+  const Layout& layout = detail::Access::header(result)->layout;  // the slot keeps it
+  const int dtype = dtype_code(layout.dtype);
   put(slots_.take(std::move(result)));
   put(dtype);
-  put(shape.rank());
-  for (const std::int64_t dim : shape) put(static_cast<std::int32_t>(dim));
+  put(layout.shape.rank());
+  for (const std::int64_t dim : layout.shape) put(static_cast<std::int32_t>(dim));
 }
 
 void Call::give(std::vector<Tensor> results) {
@@ -113,8 +121,8 @@ const std::vector<Row>& all_rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> made;
     for (const std::span<const Row> rows :
-         {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(), window_rows(),
-          image_rows(), index_rows(), recurrent_rows()}) {
+         {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(),
+          window_rows(), image_rows(), index_rows(), recurrent_rows()}) {
       made.insert(made.end(), rows.begin(), rows.end());
     }
     return made;

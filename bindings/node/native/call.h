@@ -1,6 +1,6 @@
-// One crossing from JavaScript. Both sides know the same memory: JavaScript writes an op's code, its
-// inputs (slot, rank, dimensions) and its attributes as integers and doubles; the op reads them in
-// that order, runs, and writes what its results are in their place. Nothing else crosses.
+// One crossing from JavaScript. Both sides know the same memory: JavaScript writes an op's code,
+// its inputs (slot, rank, dimensions) and its attributes as integers and doubles; the op reads them
+// in that order, runs, and writes what its results are in their place. Nothing else crosses.
 //
 // Tensors stay here, in slots; JavaScript holds the slots' numbers. A TensorFlow.js tensor may show
 // the data of another under a shape of its own, so shapes come with the inputs.
@@ -36,9 +36,12 @@ class Slots {
   std::int64_t bytes_ = 0;
 };
 
-// The memory that both sides know: integers, then doubles, then bytes of small tensors.
+// The memory that both sides know: integers, doubles, the bytes of a small tensor, and the slots of
+// small tensors that JavaScript has disposed of since the last call: their count, then their
+// numbers.
 struct Shared {
   std::span<std::int32_t> integers;
+  std::int32_t* dropped = nullptr;
   std::span<double> doubles;
   std::span<std::byte> bytes;
 };

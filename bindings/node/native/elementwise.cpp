@@ -1,5 +1,10 @@
 // Ops that work element by element.
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "call.h"
+#include "ops/apply.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -12,14 +17,31 @@ void binary(Call& call) {
   call.give(op(std::move(a), std::move(b)));
 }
 
+struct OpName {
+  char text[24]{};
+  template <std::size_t n>
+  consteval OpName(const char (&name)[n]) {
+    std::copy_n(name, n, text);
+  }
+};
+
+// The calls that programs are full of: operands of one dtype go the road without a detour.
 // TensorFlow.js adds and multiplies truth values as bytes, and they stay truth values.
-template <Tensor (*op)(Arg, Arg)>
+template <OpName name, Tensor (*op)(Arg, Arg)>
 void arithmetic(Call& call) {
-  Tensor a = call.tensor();
-  Tensor b = call.tensor();
-  const bool truth = a.dtype() == DType::boolean && b.dtype() == DType::boolean;
-  Tensor result = op(std::move(a), std::move(b));
-  call.give(truth ? cast(std::move(result), DType::boolean) : std::move(result));
+  static const ops::OpDef& def =
+      **std::ranges::find(ops::all_ops(), std::string_view(name.text), &ops::OpDef::name);
+  std::array<Tensor, 2> in;
+  for (Tensor& one : in) one = call.tensor();
+  if (in[0].dtype() != in[1].dtype() || in[0].dtype() == DType::boolean) [[unlikely]] {
+    const bool truth = in[0].dtype() == in[1].dtype();
+    Tensor result = op(std::move(in[0]), std::move(in[1]));
+    call.give(truth ? cast(std::move(result), DType::boolean) : std::move(result));
+    return;
+  }
+  Tensor out;
+  ops::apply_into(def, in, {}, std::source_location::current(), {&out, 1});
+  call.give(std::move(out));
 }
 
 template <Tensor (*op)(Arg)>
@@ -27,12 +49,24 @@ void unary(Call& call) {
   call.give(op(call.tensor()));
 }
 
+// A float as JavaScript stores it into an array of another type: towards zero, modulo 2^32, and 0
+// for what is not finite.
+Tensor stored(Tensor x, DType dtype) {
+  if (dtype == x.dtype() || is_integer(x.dtype())) return cast(std::move(x), dtype);
+  constexpr double kWraps = 4294967296.0;
+  const Tensor finite = where(is_finite(x), x, 0);
+  const Tensor whole = cast(cast(finite, DType::float64), DType::int64);
+  const Tensor low = mod(cast(whole, DType::float64), kWraps);
+  const Tensor number = cast(where(less(low, kWraps / 2), low, low - kWraps), DType::int32);
+  return dtype == DType::boolean ? not_equal(number, 0) : number;
+}
+
 // Of an op that keeps its input's dtype whatever the function is.
 template <Tensor (*op)(Arg)>
 void unary_same(Call& call) {
   Tensor x = call.tensor();
   const DType dtype = x.dtype();
-  call.give(cast(op(std::move(x)), dtype));
+  call.give(stored(op(std::move(x)), dtype));
 }
 
 // Truth values are what is not zero.
@@ -52,17 +86,40 @@ void run_logical_not(Call& call) { call.give(logical_not(truth(call.tensor())));
 void run_real_div(Call& call) {
   Tensor a = call.tensor();
   Tensor b = call.tensor();
-  if (a.dtype() != DType::int32) {
+  const DType dtype = a.dtype();
+  if (dtype == DType::float32) {
     call.give(div(std::move(a), std::move(b)));
     return;
   }
-  call.give(cast(div(cast(a, DType::float32), cast(b, DType::float32)), DType::int32));
+  call.give(
+      stored(div(cast(std::move(a), DType::float32), cast(std::move(b), DType::float32)), dtype));
 }
 
 void run_floor_div(Call& call) {
   Tensor a = call.tensor();
   Tensor b = call.tensor();
-  call.give(cast(floor_div(std::move(a), std::move(b)), DType::int32));
+  call.give(stored(floor_div(std::move(a), std::move(b)), DType::int32));
+}
+
+// JavaScript has no answer for a power of 1 or -1 that is not finite; C's is 1.
+void run_pow(Call& call) {
+  const Tensor a = call.tensor();
+  const Tensor b = call.tensor();
+  Tensor result = pow(a, b);
+  const DType dtype = a.dtype();
+  if (dtype == DType::boolean) result = cast(std::move(result), dtype);
+  if (dtype == DType::float32 && !all(is_finite(b)).item<bool>()) {
+    const Tensor unknown = logical_and(equal(abs(a), 1), logical_not(is_finite(b)));
+    result = where(unknown, std::numeric_limits<float>::quiet_NaN(), std::move(result));
+  }
+  call.give(std::move(result));
+}
+
+void run_atan2(Call& call) {
+  Tensor a = call.tensor();
+  Tensor b = call.tensor();
+  const DType dtype = a.dtype();
+  call.give(stored(atan2(std::move(a), std::move(b)), dtype));
 }
 
 void run_add_n(Call& call) { call.give(add_n(call.tensors())); }
@@ -141,17 +198,17 @@ void run_exp(Call& call) {
 }
 
 constexpr Row kRows[] = {
-    {"add", arithmetic<add>},
-    {"sub", arithmetic<sub>},
-    {"mul", arithmetic<mul>},
+    {"add", arithmetic<"add", add>},
+    {"sub", arithmetic<"sub", sub>},
+    {"mul", arithmetic<"mul", mul>},
     {"real_div", run_real_div},
     {"floor_div", run_floor_div},
-    {"maximum", arithmetic<maximum>},
-    {"minimum", arithmetic<minimum>},
-    {"mod", arithmetic<mod>},
-    {"pow", arithmetic<pow>},
-    {"squared_difference", arithmetic<squared_difference>},
-    {"atan2", binary<atan2>},
+    {"maximum", arithmetic<"maximum", maximum>},
+    {"minimum", arithmetic<"minimum", minimum>},
+    {"mod", arithmetic<"mod", mod>},
+    {"pow", run_pow},
+    {"squared_difference", arithmetic<"squared_difference", squared_difference>},
+    {"atan2", run_atan2},
     {"equal", binary<equal>},
     {"not_equal", binary<not_equal>},
     {"less", binary<less>},
@@ -172,37 +229,37 @@ constexpr Row kRows[] = {
     {"where", run_where},
     {"cast", run_cast},
     {"abs", unary_same<abs>},
-    {"acos", unary<acos>},
-    {"acosh", unary<acosh>},
-    {"asin", unary<asin>},
-    {"asinh", unary<asinh>},
-    {"atan", unary<atan>},
-    {"atanh", unary<atanh>},
+    {"acos", unary_same<acos>},
+    {"acosh", unary_same<acosh>},
+    {"asin", unary_same<asin>},
+    {"asinh", unary_same<asinh>},
+    {"atan", unary_same<atan>},
+    {"atanh", unary_same<atanh>},
     {"ceil", unary_same<ceil>},
     {"cos", unary<cos>},
     {"cosh", unary<cosh>},
     {"elu", unary<static_cast<Tensor (*)(Arg)>(elu)>},
     {"erf", unary<erf>},
     {"exp", run_exp},
-    {"expm1", unary<expm1>},
+    {"expm1", unary_same<expm1>},
     {"floor", unary_same<floor>},
     {"is_finite", unary<is_finite>},
     {"is_inf", unary<is_inf>},
     {"is_nan", unary<is_nan>},
     {"log", unary<log>},
-    {"log1p", unary<log1p>},
+    {"log1p", unary_same<log1p>},
     {"neg", unary_same<neg>},
-    {"reciprocal", unary<reciprocal>},
+    {"reciprocal", unary_same<reciprocal>},
     {"relu", unary_same<relu>},
     {"relu6", unary_same<relu6>},
     {"round", unary_same<round>},
     {"rsqrt", unary<rsqrt>},
-    {"selu", unary<selu>},
+    {"selu", unary_same<selu>},
     {"sigmoid", unary<sigmoid>},
     {"sign", unary_same<sign>},
     {"sin", unary<sin>},
-    {"sinh", unary<sinh>},
-    {"softplus", unary<softplus>},
+    {"sinh", unary_same<sinh>},
+    {"softplus", unary_same<softplus>},
     {"sqrt", unary<sqrt>},
     {"square", unary_same<square>},
     {"tan", unary<tan>},

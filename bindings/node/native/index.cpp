@@ -39,8 +39,8 @@ void run_sparse_to_dense(Call& call) {
   Tensor indices = as_indices(call.tensor());
   Tensor values = call.tensor();
   Tensor otherwise = call.tensor();
-  call.give(sparse_to_dense(std::move(indices), call.shape(), std::move(values),
-                            std::move(otherwise)));
+  call.give(
+      sparse_to_dense(std::move(indices), call.shape(), std::move(values), std::move(otherwise)));
 }
 
 void run_one_hot(Call& call) {
@@ -77,8 +77,25 @@ void run_multinomial(Call& call) {
   const std::int64_t samples = call.integer();
   const bool normalized = call.flag();
   const auto seed = std::bit_cast<std::uint64_t>(call.number());
-  call.give(random::multinomial(std::move(logits), samples,
-                                {.normalized = normalized, .seed = seed}));
+  call.give(
+      random::multinomial(std::move(logits), samples, {.normalized = normalized, .seed = seed}));
+}
+
+void run_unique(Call& call) {
+  Tensor x = call.tensor();
+  Unique found = unique(std::move(x), call.integer());
+  call.give(std::vector<Tensor>{std::move(found.values), std::move(found.inverse)});
+}
+
+// Counts have the dtype of the weights, even where there are none.
+void run_dense_bincount(Call& call) {
+  Tensor x = as_indices(call.tensor());
+  DenseBincountOptions options;
+  options.weights = call.maybe_tensor();
+  const std::int64_t size = call.integer();
+  const DType dtype = call.dtype();
+  options.binary_output = call.flag();
+  call.give(cast(dense_bincount(std::move(x), size, options), dtype));
 }
 
 constexpr Row kRows[] = {
@@ -89,6 +106,8 @@ constexpr Row kRows[] = {
     {"sparse_to_dense", run_sparse_to_dense},
     {"one_hot", run_one_hot},
     {"top_k", run_top_k},
+    {"unique", run_unique},
+    {"dense_bincount", run_dense_bincount},
     {"searchsorted", run_searchsorted},
     {"unsorted_segment_sum", run_unsorted_segment_sum},
     {"multinomial", run_multinomial},

@@ -118,8 +118,8 @@ void run_depth_to_space(Call& call) {
   Tensor x = call.tensor();
   const std::int64_t block = call.integer();
   const bool channels_first = call.flag();
-  call.give(depth_to_space(std::move(x), block,
-                           channels_first ? ImageLayout::nchw : ImageLayout::nhwc));
+  call.give(
+      depth_to_space(std::move(x), block, channels_first ? ImageLayout::nchw : ImageLayout::nhwc));
 }
 
 void run_linspace(Call& call) {

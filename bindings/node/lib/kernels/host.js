@@ -18,9 +18,9 @@ function anyString(infos) {
 }
 
 const NAMES = [
-  'Bincount', 'BroadcastArgs', 'DenseBincount', 'Draw', 'RaggedGather', 'RaggedRange',
-  'RaggedTensorToTensor', 'Range', 'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
-  'StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast', 'Unique',
+  'BroadcastArgs', 'Draw', 'RaggedGather', 'RaggedRange', 'RaggedTensorToTensor', 'Range',
+  'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
+  'StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast',
 ];
 
 module.exports = {

@@ -105,6 +105,40 @@ function topK({inputs, backend, attrs}) {
   return b.runMany(backend);
 }
 
+const UNIQUE = b.op('unique');
+const hostUnique = onHost('Unique');
+function unique(args) {
+  const {inputs, backend, attrs} = args;
+  if (inputs.x.dtype === 'string') return hostUnique(args);
+  b.start(UNIQUE);
+  b.putTensor(backend, inputs.x);
+  b.putInt(util.parseAxisParam(attrs.axis, inputs.x.shape)[0]);
+  return b.runMany(backend);
+}
+
+const DENSE_BINCOUNT = b.op('dense_bincount');
+function denseBincount({inputs, backend, attrs}) {
+  const {x, weights} = inputs;
+  if (x.shape.length > 2) {
+    throw new Error(`Error in denseBincount: input must be at most rank 2, but got rank ${x.shape.length}.`);
+  }
+  b.start(DENSE_BINCOUNT);
+  b.putTensor(backend, x);
+  b.putMaybeTensor(backend, util.sizeFromShape(weights.shape) > 0 ? weights : null);
+  b.putInt(attrs.size);
+  b.putDtype(weights.dtype);
+  b.putInt(attrs.binaryOutput && x.shape.length === 2 ? 1 : 0);
+  return b.run(backend);
+}
+
+function flat(info) {
+  return {dataId: info.dataId, shape: [util.sizeFromShape(info.shape)], dtype: info.dtype};
+}
+
+function bincount({inputs, backend, attrs}) {
+  return denseBincount({inputs: {x: flat(inputs.x), weights: flat(inputs.weights)}, backend, attrs});
+}
+
 const SEARCHSORTED = b.op('searchsorted');
 function search(rightOf) {
   return ({inputs, backend, attrs}) => {
@@ -136,6 +170,8 @@ function multinomial({inputs, backend, attrs}) {
 }
 
 module.exports = {
+  Bincount: bincount,
+  DenseBincount: denseBincount,
   GatherNd: gatherNd,
   GatherV2: gatherV2,
   LowerBound: search(() => false),
@@ -146,6 +182,7 @@ module.exports = {
   SparseToDense: sparseToDense,
   TensorScatterUpdate: tensorScatterUpdate,
   TopK: topK,
+  Unique: unique,
   UnsortedSegmentSum: unsortedSegmentSum,
   UpperBound: search(() => true),
 };
