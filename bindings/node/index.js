@@ -5,11 +5,10 @@
 'use strict';
 
 const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
-// Before the native library is loaded, which looks for the same TENURE_TRACE.
-if (process.env.TENURE_TRACE) require('./explain');
+const {recordAsAsked, ...explain} = require('./lib/explain');
+recordAsAsked();  // before the native library is loaded
 const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
-const explain = require('./lib/explain');
 const {nativeLayers, registerLayers} = require('./lib/layers');
 
 const BACKEND = 'tenure';

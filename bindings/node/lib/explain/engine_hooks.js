@@ -47,12 +47,13 @@ function disposedUse(tensor, op, input, below) {
                               disposedError(life, op, input, site, below);
 }
 
+// A kernel fails if an input's data is gone. A disposed tensor whose data lives on in another one
+// still works, and TensorFlow.js's own gradients count on it.
 function checkInputs(engine, inputs, op, below) {
   let index = 0;
   for (const key in inputs) {
     const input = inputs[key];
-    if (input && input.dataId !== undefined &&
-        (input.isDisposed || !engine.state.tensorInfo.has(input.dataId)) &&
+    if (input && input.dataId !== undefined && !engine.state.tensorInfo.has(input.dataId) &&
         typeof input.dispose === 'function') {
       throw disposedUse(input, op, index, below);
     }
