@@ -66,13 +66,17 @@ function record(path) {
   if (observers.trace !== null) throw new Error('record: a recording runs already; close it first');
   explain({summary: false});
   const trace = new Trace(path, version);
-  const close = () => {
+  const end = isExit => {
     if (observers.trace === trace) observers.trace = null;
-    process.removeListener('exit', close);
-    trace.close();
+    trace.close(isExit);
+  };
+  const atExit = () => end(true);
+  const close = () => {
+    process.removeListener('exit', atExit);
+    end(false);
   };
   observers.trace = trace;
-  process.on('exit', close);
+  process.on('exit', atExit);
   return {path, close};
 }
 

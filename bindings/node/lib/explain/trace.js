@@ -16,6 +16,11 @@ function categoryOf(life) {
   return life.op.startsWith('gradient of') ? kGradient : kOther;
 }
 
+// As C++ programs name those that hold values: variable "w".
+function ownerOf(life) {
+  return life.name ? `${life.owner} "${life.name}"` : life.owner;
+}
+
 class Trace {
   constructor(path, version) {
     this.zero = performance.now();
@@ -55,8 +60,8 @@ class Trace {
     const op = writer.string(life.op), dtype = writer.string(life.dtype);
     const shape = this.shape(life.shape), site = writer.site(life.site);
     const name = writer.string(life.name || (life.layer ? life.layer : ''));
-    const saved = life.owner === 'tape';
-    const owner = saved ? writer.string('tape') : 0;
+    const saved = life.owner !== '';
+    const owner = saved ? writer.string(ownerOf(life)) : 0;
     if (isNewStorage) writer.allocate(time, thread, life.storage.id, life.storage.nbytes, before);
     writer.birth(time, thread, {
       saved, before, holder: life.serial, storage: life.storage.id, id: life.id, op, dtype,
@@ -189,9 +194,9 @@ class Trace {
     this.writer.raised(this.now(), this.threadNow(), textIndex, place, id);
   }
 
-  close() {
+  close(isExit) {
     if (this.writer === null) return;
-    this.writer.close(this.now());
+    this.writer.close(this.now(), isExit);
     this.writer = null;
   }
 }

@@ -253,10 +253,12 @@ class TraceWriter {
     this.lastId = 0;
   }
 
-  close(time) {
+  // `wholeProcess`: because the process ends.
+  close(time, wholeProcess) {
     this.begin(kTag.end, time, this.thread);
     this.events--;
     this.number(this.events);
+    this.number(wholeProcess ? 1 : 0);
     this.flush();
     fs.closeSync(this.file);
   }
