@@ -10,7 +10,12 @@ namespace tenure::app {
 inline constexpr int kFound = 1;     // it ran, and the answer is no: does not fit, leaks, differs
 inline constexpr int kBadInput = 2;  // it could not run
 
+void add_diff(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
+void add_leaks(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
 
 }  // namespace tenure::app

@@ -1,5 +1,7 @@
 // Reads a recording in two passes: the first checks every chunk and collects what events refer to,
 // the second follows the threads' chunks side by side, in order of time.
+#include "report/reader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,8 +97,10 @@ class ChunkReader {
       case Tag::span_end:
       case Tag::budget:
       case Tag::live:
-      case Tag::end:
         numbers(event, 1);
+        break;
+      case Tag::end:
+        numbers(event, 2);
         break;
       case Tag::value:
         numbers(event, 2);
@@ -331,6 +335,7 @@ class Reader {
         break;
       case Tag::end:
         run_.cut_short = false;
+        run_.whole_process = n[1] != 0;
         break;
       case Tag::about:
       case Tag::string:
@@ -401,6 +406,11 @@ Run read_run(const std::filesystem::path& path) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
   file.read(0, bytes);
   return Reader(file.origin(), bytes).read();
+}
+
+Run read_run(std::span<const std::byte> bytes, const std::string& name) {
+  const Origin origin{"recording", name};
+  return Reader(origin, bytes).read();
 }
 
 }  // namespace tenure::report

@@ -87,8 +87,9 @@ void without_signals(Make&& make) {
 
 class Recorder::Drain final : public events::RecordVisitor {
  public:
-  explicit Drain(std::unique_ptr<Sink> sink)
+  Drain(std::unique_ptr<Sink> sink, bool to_the_end)
       : sink_(std::move(sink)),
+        to_the_end_(to_the_end),
         start_(events::now()),
         writer_(*sink_, {program(), TENURE_VERSION, since_1970()}),
         encoder_(writer_, start_) {}
@@ -120,7 +121,7 @@ class Recorder::Drain final : public events::RecordVisitor {
     events::finish_rings(*this);
     attempt([&] {
       writer_.flush();
-      writer_.close(events::now() - start_);
+      writer_.close(events::now() - start_, to_the_end_);
     });
     written_.store(writer_.events(), std::memory_order_relaxed);
   }
@@ -144,6 +145,7 @@ class Recorder::Drain final : public events::RecordVisitor {
   }
 
   std::unique_ptr<Sink> sink_;
+  bool to_the_end_;  // of the process: started by TENURE_TRACE
   std::int64_t start_;
   Writer writer_;
   Encoder encoder_;
@@ -165,7 +167,7 @@ Recorder::Recorder(std::unique_ptr<Sink> sink, std::source_location site)
     raise<UnsupportedError>("recording: the library was built without lifetimes");
   }
   detail::context();  // the runtime is up
-  auto drain = std::make_unique<Drain>(std::move(sink));
+  auto drain = std::make_unique<Drain>(std::move(sink), site.line() == 0);
   Current& now = current();
   const std::lock_guard lock(now.mutex);
   check_free(now, site);

@@ -120,7 +120,8 @@ struct Run {
   std::int64_t started = 0;  // nanoseconds since 1970
   std::int64_t length = 0;   // time of the last event
   std::uint64_t events = 0;
-  bool cut_short = false;  // the program ended without closing the recording
+  bool cut_short = false;      // the program ended without closing the recording
+  bool whole_process = false;  // it was closed by the end of the process, when all locals had died
   std::uint64_t budget = 0;
   std::vector<std::string> strings;  // strings[0] is ""
   std::vector<Site> sites;

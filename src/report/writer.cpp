@@ -227,10 +227,11 @@ void Writer::flush() {
   last_id_ = 0;
 }
 
-void Writer::close(std::int64_t time) {
+void Writer::close(std::int64_t time, bool whole_process) {
   begin(Tag::end, time, thread_);
   --events_;
   put(events_);
+  put(whole_process ? 1 : 0);
   flush();
 }
 

@@ -114,8 +114,9 @@ class Writer {
   void raised(std::int64_t time, std::uint32_t thread, Text text, Place site, std::uint64_t tensor);
 
   std::uint64_t events() const { return events_; }
-  void flush();                   // what was told so far is in the sink, and can be read
-  void close(std::int64_t time);  // nothing more will be told
+  void flush();  // what was told so far is in the sink, and can be read
+  // Nothing more will be told; `whole_process`: because the process ends.
+  void close(std::int64_t time, bool whole_process = false);
 
  private:
   void begin(Tag tag, std::int64_t time, std::uint32_t thread);

@@ -30,6 +30,20 @@ void initialise_runtime() {
   }
 }
 
+namespace {
+
+Recording* g_recording = nullptr;  // of TENURE_TRACE
+
+// Registered before the program that uses the library makes any static of its own: when this runs,
+// all of them are gone, and what lives still was never freed.
+[[gnu::constructor(101)]] void stop_at_exit() {
+  std::atexit([] {
+    if (g_recording != nullptr) g_recording->stop();
+  });
+}
+
+}  // namespace
+
 void record_from_environment() {
   const char* given = std::getenv("TENURE_TRACE");
   if (given == nullptr || *given == '\0') return;
@@ -40,10 +54,7 @@ void record_from_environment() {
     at += process.size();
   }
   try {
-    static Recording* recording = nullptr;
-    recording = new Recording(path, std::source_location());
-    // After main's locals and most statics: those made later than this are gone by then.
-    std::atexit([] { recording->stop(); });
+    g_recording = new Recording(path, std::source_location());
   } catch (const Error& error) {
     warn(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
   }

@@ -1,0 +1,252 @@
+// `tenure top`: where the bytes and the time of a recorded run went, also while it runs.
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "commands.h"
+#include "report/findings.h"
+#include "report/holders.h"
+#include "report/names.h"
+#include "report/timeline.h"
+#include "show_findings.h"
+#include "tenure/error.h"
+
+namespace tenure::app {
+namespace {
+
+struct Arguments {
+  std::string file;
+  report::By by = report::By::site;
+  std::size_t rows = 20;
+  std::string at = "peak";
+  bool follow = false;
+};
+
+const std::map<std::string, report::By> kBy{{"site", report::By::site},
+                                            {"op", report::By::op},
+                                            {"scope", report::By::scope},
+                                            {"thread", report::By::thread},
+                                            {"category", report::By::category}};
+
+std::string name_of(report::By by) {
+  for (const auto& [name, value] : kBy) {
+    if (value == by) return name;
+  }
+  return "";
+}
+
+// 1.5s, 200ms, 30us, 1200ns; a number alone is seconds.
+std::optional<std::int64_t> parse_time(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
+      {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !(value >= 0) || value > 1e9) return {};
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const auto& [name, factor] : kUnits) {
+    if (unit == name) return static_cast<std::int64_t>(value * factor);
+  }
+  return {};
+}
+
+std::string check_time(const std::string& text) {
+  if (text == "peak" || text == "end" || parse_time(text)) return "";
+  return fmt::format("no moment: {} (peak, end, or a time such as 1.5s or 200ms)", text);
+}
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? ""
+                    : fmt::format("{:.1f} %",
+                                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string graphs(const Terminal& to, const report::Timeline& timeline) {
+  const auto width = static_cast<std::size_t>(std::max(20, to.width - 36));
+  const std::vector<report::Moment> parts = timeline.parts(width);
+  const std::uint64_t largest = report::sum(timeline.peak().live);
+  std::string text;
+  const auto add = [&](std::string_view name, const auto& bytes_at) {
+    std::vector<std::uint64_t> values;
+    std::uint64_t most = 0;
+    for (const report::Moment& part : parts) {
+      values.push_back(bytes_at(part));
+      most = std::max(most, values.back());
+    }
+    if (most == 0) return;
+    text += fmt::format("  {:<18}  {}  {:>10}\n", name, sparkline(to, values, largest),
+                        report::bytes_text(most));
+  };
+  add("live", [](const report::Moment& part) { return report::sum(part.live); });
+  for (int i = 0; i < report::kCategories; ++i) {
+    add(report::name(static_cast<report::Category>(i)),
+        [i](const report::Moment& part) { return part.live[static_cast<std::size_t>(i)]; });
+  }
+  return text;
+}
+
+std::string more_text(std::size_t shown, std::size_t all) {
+  return all <= shown ? "" : fmt::format("  and {} more\n", all - shown);
+}
+
+std::string holders(const Terminal& to, const report::Run& run, const Arguments& arguments,
+                    std::int64_t time) {
+  const std::vector<report::HolderRow> rows = report::holders_at(run, time, arguments.by);
+  std::uint64_t all = 0;
+  for (const report::HolderRow& row : rows) all += row.bytes;
+  Table table({{"bytes", true},
+               {"share", true},
+               {"storages", true},
+               {"age", true},
+               {name_of(arguments.by), false, arguments.by != report::By::site},
+               {"largest", false, true}});
+  for (std::size_t i = 0; i < std::min(rows.size(), arguments.rows); ++i) {
+    const report::HolderRow& row = rows[i];
+    table.add({report::bytes_text(row.bytes), share_text(row.bytes, all),
+               std::to_string(row.storages), report::time_text(time - row.oldest), row.key,
+               row.detail});
+  }
+  return table.empty() ? "  nothing\n" : table.text(to) + more_text(arguments.rows, rows.size());
+}
+
+std::string operations(const Terminal& to, const report::Run& run, std::size_t most) {
+  const std::vector<report::OpTotal> ops = report::op_totals(run);
+  std::int64_t all = 0;
+  for (const report::OpTotal& op : ops) all += op.time;
+  Table table({{"op", false, true},
+               {"calls", true},
+               {"time", true},
+               {"share", true},
+               {"each", true},
+               {"longest", true},
+               {"bytes made", true}});
+  for (std::size_t i = 0; i < std::min(ops.size(), most); ++i) {
+    const report::OpTotal& op = ops[i];
+    table.add({op.op, std::to_string(op.calls), report::time_text(op.time),
+               share_text(static_cast<std::uint64_t>(op.time), static_cast<std::uint64_t>(all)),
+               report::time_text(op.time / static_cast<std::int64_t>(op.calls)),
+               report::time_text(op.longest), report::bytes_text(op.bytes)});
+  }
+  return table.empty() ? "" : table.text(to) + more_text(most, ops.size());
+}
+
+std::string spans(const Terminal& to, const report::Run& run, std::size_t most) {
+  const std::vector<report::SpanTotal> totals = report::span_totals(run);
+  Table table({{"span", false, true},
+               {"where", false},
+               {"count", true},
+               {"time", true},
+               {"each", true},
+               {"longest", true}});
+  for (std::size_t i = 0; i < std::min(totals.size(), most); ++i) {
+    const report::SpanTotal& span = totals[i];
+    table.add({span.label, report::site_text(run, span.site), std::to_string(span.count),
+               report::time_text(span.time),
+               report::time_text(span.time / static_cast<std::int64_t>(span.count)),
+               report::time_text(span.longest)});
+  }
+  return table.empty() ? "" : table.text(to) + more_text(most, totals.size());
+}
+
+std::string page(const Terminal& to, const report::Run& run, const Arguments& arguments) {
+  const report::Timeline timeline(run);
+  std::string text = summary_text(to, arguments.file, run);
+  const auto section = [&](const std::string& title, const std::string& body) {
+    if (!body.empty()) text += fmt::format("\n{}\n{}", to.paint(Colour::bold, title), body);
+  };
+  const std::vector<report::Finding> found = report::findings(run);
+  if (!found.empty()) {
+    section(report::count_text(found.size(), "finding") + " (tenure leaks tells more)",
+            findings_text(to, run, found, 0));
+    text.pop_back();
+  }
+  section("live bytes over time", graphs(to, timeline));
+  std::int64_t time = timeline.peak().time;
+  std::string moment = "the peak";
+  if (arguments.at == "end") {
+    time = run.length;
+    moment = "the end";
+  } else if (arguments.at != "peak") {
+    time = std::min(*parse_time(arguments.at), run.length);
+    moment = report::time_text(time);
+  }
+  section(fmt::format("held at {}, by {}", moment, name_of(arguments.by)),
+          holders(to, run, arguments, time));
+  section("operations", operations(to, run, arguments.rows));
+  section("spans", spans(to, run, arguments.rows));
+  return text;
+}
+
+std::atomic<bool> g_interrupted{false};
+
+// Reads the file again whenever it has grown, until the recording is closed.
+void follow(const Arguments& arguments) {
+  std::signal(SIGINT, [](int) { g_interrupted = true; });
+  std::uintmax_t size = 0;
+  while (!g_interrupted) {
+    const std::uintmax_t now = std::filesystem::file_size(arguments.file);
+    if (now != size) {
+      size = now;
+      std::optional<report::Run> run;
+      try {
+        run = report::read_run(arguments.file);
+      } catch (const IoError&) {
+        if (now != 0) throw;  // nothing has been written yet
+      }
+      const Terminal to = terminal();
+      if (run && (to.is_terminal || !run->cut_short)) {
+        const std::string text = page(to, *run, arguments);
+        fmt::print("{}{}", to.is_terminal ? "\033[H\033[2J" : "", text);
+        std::fflush(stdout);
+      }
+      if (run && !run->cut_short) return;
+    }
+    for (int i = 0; i < 5 && !g_interrupted; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+void run(const Arguments& arguments) {
+  if (arguments.follow) return follow(arguments);
+  const report::Run recorded = report::read_run(arguments.file);
+  fmt::print("{}", page(terminal(), recorded, arguments));
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand(
+      "top", "Show a recorded run: live bytes over time, who held them, what the time went to.");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("recording", arguments->file, "written by TENURE_TRACE or tenure::Recording")
+      ->required();
+  command->add_option("--by", arguments->by, "what to put holders together by")
+      ->transform(CLI::CheckedTransformer(kBy))
+      ->option_text("site|op|scope|thread|category [site]");
+  command->add_option("-n,--rows", arguments->rows, "of each table")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--at", arguments->at, "moment to show the holders of")
+      ->check(CLI::Validator(check_time, ""))
+      ->option_text("peak|end|TIME [peak]");
+  command->add_flag("--follow", arguments->follow,
+                    "show a recording that is being written, until it is closed or Ctrl-C");
+  command->footer(
+      "Example: TENURE_TRACE=run.tenure ./train & tenure top run.tenure --follow\n"
+      "         tenure top run.tenure --by category --at 1.5s\n"
+      "Exit codes: 0 shown, 2 no recording. For a check that fails, see tenure leaks.");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace tenure::app

@@ -1,0 +1,187 @@
+"""`tenure top`, `leaks`, `diff`, `export` and `doctor` as a user meets them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+PLANTED = pathlib.Path(sys.argv.pop(1)).resolve()
+FOLDER = tempfile.TemporaryDirectory()
+HERE = pathlib.Path(FOLDER.name)
+
+
+def tenure(*arguments, **environment):
+    plain = {key: value for key, value in os.environ.items()
+             if not key.startswith("TENURE_") and key not in ("COLUMNS", "NO_COLOR")}
+    return subprocess.run([PROGRAM, *map(str, arguments)], text=True, capture_output=True,
+                          env={**plain, **environment})
+
+
+def record(name, *arguments):
+    recording = HERE / f"{name}{len(arguments)}.tenure"
+    if not recording.exists():
+        subprocess.run([PLANTED / name, *arguments], check=False, capture_output=True,
+                       env={**os.environ, "TENURE_TRACE": str(recording)})
+    return recording
+
+
+def setUpModule():
+    record("leaking_loop")
+    record("leaking_loop", "--planted")
+
+
+class Commands(unittest.TestCase):
+    def test_help_of_each_has_an_example_and_the_exit_codes(self):
+        for command in ("top", "leaks", "diff", "export", "doctor"):
+            done = tenure(command, "--help")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("Example: ", done.stdout)
+            self.assertIn("Exit codes: 0 ", done.stdout)
+
+    def test_what_is_no_recording_is_named_and_ends_with_2(self):
+        text = HERE / "text.tenure"
+        text.write_text("this is no recording, but it is long enough to be one")
+        for file in (text, HERE / "missing.tenure", HERE):
+            for command in (["top", file], ["leaks", file], ["diff", file, file],
+                            ["export", file, "-o", "-"], ["top", "--follow", file]):
+                done = tenure(*command)
+                self.assertEqual(done.returncode, 2, (command, done.stdout))
+                self.assertIn(str(file), done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_no_command_writes_colours_into_a_pipe(self):
+        recording = record("leaking_loop", "--planted")
+        for command in (["top", recording], ["leaks", recording], ["diff", recording, recording],
+                        ["doctor"]):
+            self.assertNotIn("\033", tenure(*command).stdout)
+
+
+class Top(unittest.TestCase):
+    def test_shows_findings_graph_holders_operations_and_spans(self):
+        done = tenure("top", record("leaking_loop", "--planted"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for part in ("1 finding", "live bytes over time", "held at the peak, by site", "operations",
+                     "spans", "leaking_loop.cpp:17", "matmul"):
+            self.assertIn(part, done.stdout)
+
+    def test_holders_by_each_key_at_each_moment(self):
+        recording = record("leaking_loop")
+        for by in ("site", "op", "scope", "thread", "category"):
+            for at in ("peak", "end", "0.0005", "1ms", "20us"):
+                done = tenure("top", recording, "--by", by, "--at", at, "-n", 3)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("by category", tenure("top", recording, "--by", "category").stdout)
+
+    def test_bad_moments_and_keys_are_refused(self):
+        recording = record("leaking_loop")
+        for option in (["--at", "noon"], ["--at", "-1s"], ["--by", "colour"], ["-n", "0"]):
+            done = tenure("top", recording, *option)
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn(option[0].lstrip("-")[:2], done.stderr)
+
+    def test_lines_keep_to_the_width(self):
+        for columns in (72, 80, 100, 120):
+            done = tenure("top", record("leaking_loop", "--planted"), COLUMNS=str(columns))
+            body = done.stdout.splitlines()[2:]
+            self.assertLessEqual(max(map(len, body)), columns, done.stdout)
+
+    def test_follow_waits_for_the_recording_to_be_closed(self):
+        whole = record("leaking_loop").read_bytes()
+        growing = HERE / "growing.tenure"
+        growing.write_bytes(whole[:len(whole) // 2])
+        following = subprocess.Popen([PROGRAM, "top", "--follow", growing], text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            following.wait(timeout=1)
+        growing.write_bytes(whole)
+        out, err = following.communicate(timeout=60)
+        self.assertEqual(following.returncode, 0, err)
+        self.assertEqual(out.count("live bytes over time"), 1)
+
+    def test_half_a_recording_is_shown_as_not_closed(self):
+        whole = record("leaking_loop").read_bytes()
+        half = HERE / "half.tenure"
+        half.write_bytes(whole[:len(whole) // 2])
+        done = tenure("top", half)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not closed", done.stdout)
+
+
+class Leaks(unittest.TestCase):
+    def test_finding_has_the_line_the_source_and_stories(self):
+        done = tenure("leaks", record("leaking_loop", "--planted"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("growth    60 tensors from leaking_loop.cpp:17 (mean)", done.stdout)
+        self.assertIn("// PLANTED", done.stdout)
+        self.assertIn("born   leaking_loop.cpp:17", done.stdout)
+        self.assertIn("and 58 more", done.stdout)
+
+    def test_healthy_run_has_none(self):
+        done = tenure("leaks", record("leaking_loop"))
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.endswith("no findings\n"))
+
+    def test_json_says_the_same(self):
+        done = tenure("leaks", "--json", record("leaking_loop", "--planted"))
+        self.assertEqual(done.returncode, 1)
+        found = json.loads(done.stdout)["findings"]
+        self.assertEqual([(each["problem"], each["line"], each["count"]) for each in found],
+                         [("growth", 17, 60)])
+
+
+class Diff(unittest.TestCase):
+    def test_a_run_that_holds_more_is_told_by_line(self):
+        done = tenure("diff", record("leaking_loop"), record("leaking_loop", "--planted"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the second run holds more", done.stdout)
+        self.assertIn("leaking_loop.cpp:17", done.stdout)
+
+    def test_a_run_with_itself_holds_no_more(self):
+        recording = record("leaking_loop")
+        done = tenure("diff", recording, recording)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("the second run holds no more", done.stdout)
+
+
+class Export(unittest.TestCase):
+    def test_trace_is_json_with_operations_and_counters(self):
+        out = HERE / "trace.json"
+        done = tenure("export", record("leaking_loop"), "-o", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = json.loads(out.read_text())["traceEvents"]
+        self.assertEqual(sum(event["ph"] == "X" and event["name"] == "square" for event in events),
+                         60)
+        counters = [event for event in events if event["ph"] == "C"
+                    and event["name"] == "live bytes"]
+        self.assertEqual(sum(counters[-1]["args"].values()), 0)
+
+    def test_a_file_that_cannot_be_written_is_named(self):
+        done = tenure("export", record("leaking_loop"), "-o", HERE / "no" / "such" / "trace.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot be written", done.stderr)
+
+
+class Doctor(unittest.TestCase):
+    def test_says_that_all_is_well(self):
+        done = tenure("doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for part in ("instructions", "cores", "Highway", "OpenBLAS", "all is well"):
+            self.assertIn(part, done.stdout)
+        self.assertEqual(done.stdout.count("passed"), 5)
+
+    def test_settings_that_do_nothing_are_wrong(self):
+        for name, value in (("TENURE_MEMORY_BUDGET", "lots"), ("TENURE_MEMRY_BUDGET", "1GiB")):
+            done = tenure("doctor", **{name: value})
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("it is ignored", done.stdout)
+        done = tenure("doctor", TENURE_MEMORY_BUDGET="64MiB")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("64.0 MiB", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
