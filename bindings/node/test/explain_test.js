@@ -325,6 +325,42 @@ test('callbacks of a fit are the user\'s', async () => {
   assert.match(story(made), new RegExp(`born +${at('callback')}`));
 });
 
+// A converted model: y = x w.
+function graphModel() {
+  const type = {type: 'DT_FLOAT'};
+  const dims = (...sizes) => ({dim: sizes.map(size => ({size: String(size)}))});
+  const node = [
+    {name: 'x', op: 'Placeholder', attr: {dtype: type, shape: {shape: dims(-1, 2)}}},
+    {name: 'w', op: 'Const', attr: {dtype: type, value: {tensor: {dtype: 'DT_FLOAT', tensorShape: dims(2, 1)}}}},
+    {name: 'y', op: 'MatMul', input: ['x', 'w'], attr: {T: type, transpose_a: {b: false}, transpose_b: {b: false}}},
+  ];
+  return tf.loadGraphModel(tf.io.fromMemory({
+    modelTopology: {node, versions: {}},
+    weightSpecs: [{name: 'w', shape: [2, 1], dtype: 'float32'}],
+    weightData: new Float32Array([1, 2]).buffer,
+  }));
+}
+
+test('a converted model: births are its predictions\', and its weights die with it', async () => {
+  const model = await graphModel();
+  const x = tf.ones([1, 2]);
+  const y = model.predict(x);  // @graph
+  assert.equal(y.dataSync()[0], 3);
+  assert.match(story(y), new RegExp(`born +${at('graph')} +matMul +in predict of model`));
+  model.dispose();  // @converted
+  const rows = told(() => model.predict(x));
+  assert.deepEqual(rows.died, [at('converted'), 'owner_disposed', 'graph model disposed']);
+});
+
+test('scopes of the engine are tidies too', () => {
+  const engine = tf.engine();
+  engine.startScope('by hand');  // @byHand
+  const x = tf.scalar(1);
+  engine.endScope();
+  const rows = told(() => x.neg());
+  assert.deepEqual(rows.died, [at('byHand'), 'scope_exit', 'tidy "by hand" ended']);
+});
+
 test('leaks are listed by the line that made them', () => {
   const since = mark();
   const held = [];

@@ -4,6 +4,7 @@
 
 const {isCore, isLayers, onEachLoaded} = require('../loaded');
 const {hookCore} = require('./engine_hooks');
+const {hookGraphModels} = require('./graph_model_hooks');
 const {hookLayers} = require('./layer_hooks');
 const {leaks, mark, summary} = require('./leaks');
 const {lives, observers} = require('./lives');
@@ -17,6 +18,7 @@ let on = false;
 
 function install(exports) {
   if (isCore(exports)) hookCore(exports);
+  if (typeof exports.GraphModel === 'function') hookGraphModels(exports);
   if (isLayers(exports)) hookLayers(exports, exports.serialization || loadedSerialization());
 }
 

@@ -21,6 +21,12 @@ function ownerOf(life) {
   return life.name ? `${life.owner} "${life.name}"` : life.owner;
 }
 
+// What a model does that is told as a span.
+const kSpans = new Set([
+  'fit', 'fitDataset', 'evaluate', 'evaluateDataset', 'predict', 'predictOnBatch', 'trainOnBatch',
+  'execute', 'executeAsync', 'predictAsync',
+]);
+
 class Trace {
   constructor(path, version) {
     this.zero = performance.now();
@@ -134,6 +140,7 @@ class Trace {
       this.threads[thread] = true;
       activity.thread = thread;
     }
+    if (!kSpans.has(activity.op)) return;
     activity.span = this.spanBegin(activity.thread, activity.op, activity.name, activity.site);
   }
 
@@ -141,7 +148,7 @@ class Trace {
     while (activity.open !== null && activity.open.length > 0) {
       this.spanEnd(activity.thread, activity.open.pop());
     }
-    this.spanEnd(activity.thread, activity.span);
+    if (kSpans.has(activity.op)) this.spanEnd(activity.thread, activity.span);
     if (activity.isAsync) this.threads[activity.thread] = false;
   }
 
