@@ -1,6 +1,6 @@
 'use strict';
-// Recurrent layers as one call against a kernel per step, and against the cpu backend: the best of
-// many rounds that take turns.
+// Recurrent layers as one call against a kernel per step, and against the cpu backend: processor time
+// on one thread, the best of some rounds.
 //
 //   node native_layers.js
 
@@ -24,6 +24,7 @@ function bench(kind) {
 }
 
 async function main() {
+  tenure.setThreads(1);
   const ways = {
     cpu: ['cpu', true], 'tenure, step by step': ['tenure', false], 'tenure, whole': ['tenure', true],
   };
@@ -37,9 +38,10 @@ async function main() {
       for (const [what, run] of Object.entries(bench(kind))) {
         run();
         for (let i = 0; i < ROUNDS; ++i) {
-          const start = process.hrtime.bigint();
+          const start = process.cpuUsage();
           run();
-          const time = Number(process.hrtime.bigint() - start) / 1e6;
+          const {user, system} = process.cpuUsage(start);
+          const time = (user + system) / 1e3;
           best[what] = best[what] || {};
           best[what][way] = Math.min(best[what][way] || Infinity, time);
         }
