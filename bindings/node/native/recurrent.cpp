@@ -25,6 +25,7 @@ RecurrentAttrs attrs_of(Call& call) {
   attrs.sequence = call.flag();
   attrs.bias = call.flag();
   attrs.state = call.flag();
+  attrs.mask = call.flag();
   attrs.training = call.flag();
   return attrs;
 }

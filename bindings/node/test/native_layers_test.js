@@ -14,6 +14,12 @@ async function kernelsOf(f) {
   return new Set(kernelNames);
 }
 
+const kernelOf = {simpleRNN: 'TenureSimpleRNN', gru: 'TenureGRU', lstm: 'TenureLSTM'};
+
+function isWhole(kernels) {
+  return Object.values(kernelOf).some(name => kernels.has(name));
+}
+
 function close(actual, expected, what, tolerance = 2e-5) {
   assert.equal(actual.length, expected.length, `${what}: length`);
   for (let i = 0; i < actual.length; ++i) {
@@ -86,9 +92,9 @@ for (const [kind, variants] of Object.entries(layers)) {
     const x = input();
     layer.apply(x);
     const forward = await kernelsOf(() => layer.apply(x));
-    assert.deepEqual([...forward], ['TenureRecurrent']);
+    assert.deepEqual([...forward], [kernelOf[kind]]);
     const both = await kernelsOf(() => tf.grad(v => layer.apply(v).sum())(x));
-    assert.ok(both.has('TenureRecurrent') && both.has('TenureRecurrentGrad'));
+    assert.ok(both.has(kernelOf[kind]) && both.has(`${kernelOf[kind]}Grad`));
     assert.ok(!both.has('BatchMatMul') && !both.has('Unpack'));
   });
 
@@ -188,22 +194,61 @@ test('what cannot run whole takes the stock way, with the same numbers', async (
     });
     const layer = make();
     const kernels = await kernelsOf(() => layer.apply(input()));
-    assert.ok(!kernels.has('TenureRecurrent'), name);
+    assert.ok(!isWhole(kernels), name);
   }
   const layer = tf.layers.lstm(options({dropout: 0.5}));
-  assert.ok(!(await kernelsOf(() => layer.apply(input(), {training: true}))).has('TenureRecurrent'));
-  assert.ok((await kernelsOf(() => layer.apply(input()))).has('TenureRecurrent'));
+  assert.ok(!isWhole(await kernelsOf(() => layer.apply(input(), {training: true}))));
+  assert.ok(isWhole(await kernelsOf(() => layer.apply(input()))));
 });
 
-test('masks take the stock way', async () => {
-  await compare('masking', async () => {
+// Steps that count, by row: in the middle, all, from the second on.
+const MASK = [[1, 1, 0, 1, 0, 0, 1], [1, 1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 0]];
+
+test('masks: values and gradients are those of TensorFlow.js', async () => {
+  for (const kind of Object.keys(layers)) {
+    for (const form of forms) {
+      await compare(`${kind} ${JSON.stringify(form)}`, async () => {
+        const layer = tf.layers[kind](options(form));
+        const x = input(), mask = tf.tensor2d(MASK, undefined, 'bool');
+        const outputs = v => [].concat(layer.call(v, {mask}));
+        layer.apply(x);
+        const loss = v => outputs(v).reduce((sum, t, i) => sum.add(t.mul(t.add(i + 1)).sum()), tf.scalar(0));
+        const variables = layer.trainableWeights.map(w => w.read());
+        const {grads} = tf.variableGrads(() => loss(x), variables);
+        const out = {dx: tf.grad(loss)(x).dataSync()};
+        outputs(x).forEach((t, i) => { out[`result ${i}`] = t.dataSync(); });
+        variables.forEach((v, i) => { out[`gradient ${i}`] = grads[v.name].dataSync(); });
+        return out;
+      });
+    }
+  }
+});
+
+test('masks of a model reach the layer, which runs whole', async () => {
+  const make = () => {
     const model = tf.sequential();
     model.add(tf.layers.masking({maskValue: 0, inputShape: [STEPS, FEATURES]}));
     model.add(tf.layers.lstm(options({})));
-    const x = tf.tidy(() => input().mul(tf.tensor3d([1, 1, 0, 1, 0, 0, 0], [1, STEPS, 1])));
-    const y = model.predict(x).dataSync();
+    return model;
+  };
+  const masked = () => tf.tidy(() => input().mul(tf.tensor3d(MASK.flat(), [BATCH, STEPS, 1])));
+  await compare('masking', async () => {
+    const model = make();
+    const y = model.predict(masked()).dataSync();
     model.dispose();
     return {y};
+  });
+  const model = make();
+  assert.ok(isWhole(await kernelsOf(() => model.predict(masked()))));
+});
+
+test('masks over an initial state take the stock way', async () => {
+  await compare('state', async () => {
+    const layer = tf.layers.gru(options({returnSequences: true}));
+    const x = input(), mask = tf.tensor2d(MASK, undefined, 'bool');
+    const initialState = [tf.ones([BATCH, 5])];
+    layer.apply(x);
+    return {y: layer.call(x, {mask, initialState}).dataSync()};
   });
 });
 
@@ -213,7 +258,7 @@ test('a cell in tf.layers.rnn runs whole too', async () => {
     return {y: layer.apply(input()).dataSync()};
   });
   const layer = tf.layers.rnn({cell: tf.layers.gruCell(options({}))});
-  assert.ok((await kernelsOf(() => layer.apply(input()))).has('TenureRecurrent'));
+  assert.ok(isWhole(await kernelsOf(() => layer.apply(input()))));
 });
 
 test('gradients of gradients are those of TensorFlow.js', async () => {
@@ -232,7 +277,7 @@ test('nativeLayers(false) switches them off', async () => {
   assert.equal(tenure.nativeLayers(), true);
   tenure.nativeLayers(false);
   try {
-    assert.ok(!(await kernelsOf(() => layer.apply(x))).has('TenureRecurrent'));
+    assert.ok(!isWhole(await kernelsOf(() => layer.apply(x))));
     close(layer.apply(x).dataSync(), whole, 'step by step');
   } finally {
     tenure.nativeLayers(true);
@@ -247,7 +292,7 @@ test('a gru that resets after the product, as Keras has it', async () => {
   const recurrentKernel = tf.randomNormal([units, 3 * units], 0, 0.5, 'float32', 3);
   const bias = tf.randomNormal([2, 3 * units], 0, 0.5, 'float32', 4);
   const attrs = {
-    kind: 'gru', activation: 'tanh', recurrentActivation: 'sigmoid', resetAfter: true,
+    kind: 'GRU', activation: 'tanh', recurrentActivation: 'sigmoid', resetAfter: true,
     goBackwards: false, returnSequences: true, useBias: true, hasState: false, returnStates: false,
   };
   const whole = (...inputs) => recurrent(inputs, attrs)[0];

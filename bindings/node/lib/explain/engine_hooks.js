@@ -28,7 +28,9 @@ const kOps = new Map(Object.entries({
   Conv2D: 'conv2d', FusedConv2D: 'conv2d', DepthwiseConv2dNative: 'depthwiseConv2d',
   FusedDepthwiseConv2D: 'depthwiseConv2d', GatherV2: 'gather', Pack: 'stack', Unpack: 'unstack',
   SplitV: 'split', PadV2: 'pad', Select: 'where', FusedBatchNorm: 'batchNorm', ClipByValue:
-  'clipByValue', LeakyRelu: 'leakyRelu',
+  'clipByValue', LeakyRelu: 'leakyRelu', TenureSimpleRNN: 'simpleRNN', TenureGRU: 'gru', TenureLSTM:
+  'lstm', TenureSimpleRNNGrad: 'gradient of simpleRNN', TenureGRUGrad: 'gradient of gru',
+  TenureLSTMGrad: 'gradient of lstm',
 }));
 
 function kernelOp(name) {
@@ -113,7 +115,7 @@ function hookLives(engine) {
       site = activities.siteOf(trackTensor, 4);
       op = look.seen.call.name || 'tensor';
     }
-    if (gradientOf) op = `gradient of ${gradientOf}`;
+    if (gradientOf && !op.startsWith('gradient of ')) op = `gradient of ${gradientOf}`;
     const isVariable = typeof tensor.assign === 'function';
     if (isVariable) op = 'variable';
     born(tensor, op, site, scopeOf(this), isVariable ? 'variable' : saving ? 'tape' : '');
