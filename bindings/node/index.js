@@ -12,7 +12,7 @@ const {TenureBackend} = require('./lib/backend');
 const {nativeLayers, registerLayers} = require('./lib/layers');
 
 const BACKEND = 'tenure';
-const PRIORITY = 10;  // above every backend that TensorFlow.js has
+const PRIORITY = 10; // above every backend that TensorFlow.js has
 
 const families = [
   require('./lib/kernels/elementwise'),

@@ -23,5 +23,9 @@ tf.registerBackend('noop', () => new NoopBackend(), 0);
 tf.registerKernel({
   kernelName: 'Add',
   backendName: 'noop',
-  kernelFunc: ({inputs, backend}) => ({dataId: backend.write(), shape: inputs.a.shape, dtype: inputs.a.dtype}),
+  kernelFunc: ({inputs, backend}) => ({
+    dataId: backend.write(),
+    shape: inputs.a.shape,
+    dtype: inputs.a.dtype,
+  }),
 });

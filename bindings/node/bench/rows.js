@@ -1,5 +1,5 @@
-// The work that is measured. A row makes what it needs on the current backend and gives the function
-// that is one iteration.
+// The work that is measured. A row makes what it needs on the current backend and gives the
+// function that is one iteration.
 'use strict';
 
 const tf = require('@tensorflow/tfjs');
@@ -24,10 +24,7 @@ function mlp() {
 
 function recurrent(layer, units, [batch, steps, features]) {
   return {
-    layers: [
-      tf.layers[layer]({units, inputShape: [steps, features]}),
-      tf.layers.dense({units: 1}),
-    ],
+    layers: [tf.layers[layer]({units, inputShape: [steps, features]}), tf.layers.dense({units: 1})],
     loss: 'meanSquaredError',
     x: [batch, steps, features],
   };
@@ -40,9 +37,12 @@ function training(describe) {
     const model = tf.sequential({layers});
     model.compile({optimizer: tf.train.adam(), loss});
     const inputs = tf.randomUniform(x);
-    const labels = classes === undefined ?
-        tf.randomUniform([x[0], 1]) :
-        tf.tidy(() => tf.oneHot(tf.randomUniform([x[0]], 0, classes, 'int32'), classes).toFloat());
+    const labels =
+      classes === undefined
+        ? tf.randomUniform([x[0], 1])
+        : tf.tidy(() =>
+            tf.oneHot(tf.randomUniform([x[0]], 0, classes, 'int32'), classes).toFloat(),
+          );
     return () => model.trainOnBatch(inputs, labels);
   };
 }
@@ -50,9 +50,11 @@ function training(describe) {
 // A layer with state, applied to one sequence after the other.
 function prediction(layer, units, [batch, steps, features]) {
   return () => {
-    const model = tf.sequential({layers: [
-      tf.layers[layer]({units, stateful: true, batchInputShape: [batch, steps, features]}),
-    ]});
+    const model = tf.sequential({
+      layers: [
+        tf.layers[layer]({units, stateful: true, batchInputShape: [batch, steps, features]}),
+      ],
+    });
     const x = tf.randomUniform([batch, steps, features]);
     return () => model.predict(x).dispose();
   };

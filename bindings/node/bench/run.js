@@ -2,8 +2,9 @@
 //
 //   node bench/run.js [row...] [--json] [--list]
 //
-// --list gives the rows and their targets. Times are the least of all turns. `op cost` is what a call costs beyond TensorFlow.js's own
-// bookkeeping, which is measured with a backend that computes nothing.
+// --list gives the rows and their targets. Times are the least of all turns. `op cost` is what a
+// call costs beyond TensorFlow.js's own bookkeeping, which is measured with a backend that computes
+// nothing.
 'use strict';
 
 const tf = require('@tensorflow/tfjs');
@@ -48,7 +49,7 @@ class Measured {
       const each = await times(this.work, this.count);
       this.best = Math.min(this.best, each);
       if (each * this.count >= TURN_MS) break;
-      this.count = Math.ceil(Math.min(this.count * 10, 1.2 * TURN_MS / each));
+      this.count = Math.ceil(Math.min(this.count * 10, (1.2 * TURN_MS) / each));
     }
     this.long = this.best > LONG_MS;
   }
@@ -86,27 +87,42 @@ async function main() {
   // TensorFlow.js's advice to install another backend is not news here.
   console.warn = () => {};
   if (process.argv.includes('--list')) {
-    console.log(JSON.stringify(Object.entries(rows).map(([name, {ratio}]) => ({name, target: ratio}))));
+    console.log(
+      JSON.stringify(Object.entries(rows).map(([name, {ratio}]) => ({name, target: ratio}))),
+    );
     return;
   }
   const names = asked.length > 0 ? asked : Object.keys(rows);
   const unknown = names.filter((name) => rows[name] === undefined);
   if (unknown.length > 0) {
-    console.error(`no such row: ${unknown.join(', ')} (there are: ${Object.keys(rows).join(', ')})`);
+    console.error(
+      `no such row: ${unknown.join(', ')} (there are: ${Object.keys(rows).join(', ')})`,
+    );
     process.exit(1);
   }
-  if (!json) console.log('row                       tenure       wasm        cpu   wasm/ours   target');
+  if (!json)
+    console.log('row                       tenure       wasm        cpu   wasm/ours   target');
   const results = [];
   for (const name of names) {
     const best = await measure(name);
     const ratio = best.wasm / best.tenure;
-    const result = {name, tenure_us: best.tenure * 1e3, wasm_us: best.wasm * 1e3, cpu_us: best.cpu * 1e3, ratio, target: rows[name].ratio};
+    const result = {
+      name,
+      tenure_us: best.tenure * 1e3,
+      wasm_us: best.wasm * 1e3,
+      cpu_us: best.cpu * 1e3,
+      ratio,
+      target: rows[name].ratio,
+    };
     if (best.noop !== undefined) result.op_cost_ns = (best.tenure - best.noop) * 1e6;
     results.push(result);
     if (!json) {
       const cost = best.noop === undefined ? '' : `  (op cost ${result.op_cost_ns.toFixed(0)} ns)`;
-      console.log(`${name.padEnd(24)}${text(best.tenure).padStart(9)}  ${text(best.wasm).padStart(9)}  ` +
-          `${text(best.cpu).padStart(9)}   ${ratio.toFixed(1).padStart(9)}   >= ${rows[name].ratio}${cost}`);
+      console.log(
+        `${name.padEnd(24)}${text(best.tenure).padStart(9)}  ${text(best.wasm).padStart(9)}  ` +
+          `${text(best.cpu).padStart(9)}   ${ratio.toFixed(1).padStart(9)}   ` +
+          `>= ${rows[name].ratio}${cost}`,
+      );
     }
   }
   if (json) console.log(JSON.stringify(results));

@@ -5,15 +5,15 @@ const {KernelBackend, buffer, engine, util} = require('@tensorflow/tfjs-core');
 const bridge = require('./bridge');
 const HostView = require('./host_view');
 
-const NOT_HERE = -2;  // disposed of, or moved to another backend
-const STRINGS = -1;   // string tensors have no native half
+const NOT_HERE = -2; // disposed of, or moved to another backend
+const STRINGS = -1; // string tensors have no native half
 
 // The data of one or more tensors. The engine knows it as a data id, and so do we: no map is asked.
 // It is also what a kernel returns, which would else be one more object per op.
 class Data {
   constructor(slot, shape, dtype, size) {
     this.dataId = this;
-    this.shape = shape;  // of the tensor that it was made for
+    this.shape = shape; // of the tensor that it was made for
     this.dtype = dtype;
     this.slot = slot;
     this.size = size;
@@ -30,28 +30,28 @@ function idsOf(data) {
 }
 
 // A tensor that is dropped instead of disposed of gives its memory back when V8 collects it. A
-// registration for each would cost more than a small op, so small tensors share one: all that are in
-// a group hold its token, and when that is collected the group's slots are freed. A group that is
-// empty again is used again, token and registration included.
+// registration for each would cost more than a small op, so small tensors share one: all that are
+// in a group hold its token, and when that is collected the group's slots are freed. A group that
+// is empty again is used again, token and registration included.
 const GROUP_SIZE = 64;
-const LARGE = 1 << 14;  // elements from which a tensor is a group of its own
+const LARGE = 1 << 14; // elements from which a tensor is a group of its own
 
 class Group {
   constructor(size) {
     this.slots = new Int32Array(size).fill(NOT_HERE);
     this.live = 0;
-    this.ids = 0;   // as many as the engine counts for them
-    this.next = 0;  // place to fill
+    this.complex = 0; // of the live ones
+    this.next = 0; // place to fill
   }
 }
 
 class TenureBackend extends KernelBackend {
   constructor() {
     super();
-    this.count = 0;                // of data ids, as the engine counts them
-    this.foreign = new WeakMap();  // the data of ids that other backends made
+    this.count = 0; // of data ids, as the engine counts them
+    this.foreign = new WeakMap(); // the data of ids that other backends made
     this.groups = new Set();
-    this.emptied = [];             // tokens of groups to use again
+    this.emptied = []; // tokens of groups to use again
     this.collected = new FinalizationRegistry((group) => this.dropGroup(group));
     this.host = new HostView(this);
     this.openGroup();
@@ -75,8 +75,7 @@ class TenureBackend extends KernelBackend {
   }
 
   enlist(data) {
-    const ids = idsOf(data);
-    this.count += ids;
+    this.count += idsOf(data);
     if (data.slot < 0) return;
     let token = this.token;
     if (data.size >= LARGE) {
@@ -89,20 +88,19 @@ class TenureBackend extends KernelBackend {
     data.place = group.next++;
     group.slots[data.place] = data.slot;
     group.live += 1;
-    group.ids += ids;
+    if (data.dtype === 'complex64') group.complex += 1;
     if (group.next === GROUP_SIZE) this.openGroup();
   }
 
   // Frees what the data holds.
   release(data) {
-    const ids = idsOf(data);
-    this.count -= ids;
+    this.count -= idsOf(data);
     if (data.slot >= 0) {
       bridge.drop(data.slot, data.size);
       const group = data.token.group;
       group.slots[data.place] = NOT_HERE;
       group.live -= 1;
-      group.ids -= ids;
+      if (data.dtype === 'complex64') group.complex -= 1;
       if (group.live === 0) this.reuse(data.token);
       data.token = null;
     }
@@ -112,7 +110,8 @@ class TenureBackend extends KernelBackend {
 
   reuse(token) {
     const group = token.group;
-    if (group.slots.length === 1) {  // of a large tensor
+    if (group.slots.length === 1) {
+      // of a large tensor
       this.collected.unregister(group);
       this.groups.delete(group);
       return;
@@ -126,7 +125,7 @@ class TenureBackend extends KernelBackend {
     for (const slot of group.slots) {
       if (slot >= 0) bridge.drop(slot, Infinity);
     }
-    this.count -= group.ids;
+    this.count -= group.live + 2 * group.complex;
   }
 
   // The data behind an id, fetched from the backend that has it if that is not this one.
@@ -140,10 +139,11 @@ class TenureBackend extends KernelBackend {
   }
 
   slotOf(info) {
-    const dataId = info.dataId;
-    if (dataId instanceof Data && dataId.slot >= 0) return dataId.slot;
-    const data = this.dataOf(dataId);
-    if (data.slot === STRINGS) throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
+    const slot = info.dataId.slot; // other backends' ids have none
+    if (slot >= 0) return slot;
+    const data = this.dataOf(info.dataId);
+    if (data.slot === STRINGS)
+      throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
     return data.slot;
   }
 
@@ -170,7 +170,8 @@ class TenureBackend extends KernelBackend {
   }
 
   move(dataId, values, shape, dtype, refCount) {
-    const data = dataId instanceof Data ? dataId : new Data(NOT_HERE, shape, dtype, util.sizeFromShape(shape));
+    const data =
+      dataId instanceof Data ? dataId : new Data(NOT_HERE, shape, dtype, util.sizeFromShape(shape));
     if (data !== dataId) this.foreign.set(dataId, data);
     this.fill(data, values, shape);
     data.refCount = refCount;
@@ -188,7 +189,11 @@ class TenureBackend extends KernelBackend {
 
   bufferSync(info) {
     const values = this.readSync(info.dataId);
-    return buffer(info.shape, info.dtype, info.dtype === 'string' ? values.map((s) => util.decodeString(s)) : values);
+    return buffer(
+      info.shape,
+      info.dtype,
+      info.dtype === 'string' ? values.map((s) => util.decodeString(s)) : values,
+    );
   }
 
   makeTensorInfo(shape, dtype, values) {

@@ -4,10 +4,11 @@
 'use strict';
 
 const native = require('./native');
+const {call} = native;
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
-const DROPPED = 64;  // with their count
+const DROPPED = 64; // with their count
 const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES + DROPPED * 4;
 
 const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
@@ -18,9 +19,9 @@ let doubles;
 let smallFloats;
 let smallIntegers;
 let smallBytes;
-let dropped;  // slots that the next call frees
-let capacity = 0;  // of integers
-let at = 0;        // where the next integer goes
+let dropped; // slots that the next call frees
+let capacity = 0; // of integers
+let at = 0; // where the next integer goes
 let doublesAt = 0;
 
 function share(count) {
@@ -122,21 +123,40 @@ function aside(work) {
   doublesAt = writtenDoubles.length;
 }
 
+// Literals, because they are cheaper than arrays that are filled.
+function takeShape(rank) {
+  const i = at;
+  at += rank;
+  switch (rank) {
+    case 0:
+      return [];
+    case 1:
+      return [integers[i]];
+    case 2:
+      return [integers[i], integers[i + 1]];
+    case 3:
+      return [integers[i], integers[i + 1], integers[i + 2]];
+    case 4:
+      return [integers[i], integers[i + 1], integers[i + 2], integers[i + 3]];
+    default:
+      return Array.from(integers.subarray(i, i + rank));
+  }
+}
+
 function takeResult(backend) {
   const slot = integers[at];
   const dtype = DTYPES[integers[at + 1]];
   const rank = integers[at + 2];
   at += 3;
-  const shape = new Array(rank);
+  const shape = takeShape(rank);
   let size = 1;
-  for (let i = 0; i < rank; ++i) size *= (shape[i] = integers[at + i]);
-  at += rank;
+  for (let i = 0; i < rank; ++i) size *= shape[i];
   return backend.adopt(slot, shape, dtype, size);
 }
 
 // Runs what was written, and gives its one result.
 function run(backend) {
-  native.call();
+  call();
   at = 0;
   return takeResult(backend);
 }
@@ -144,7 +164,7 @@ function run(backend) {
 // The same for ops that give a list of results; `room` is how many integers that may take.
 function runMany(backend, room = 0) {
   reserve(room + MARGIN);
-  native.call();
+  call();
   at = 1;
   const results = new Array(integers[0]);
   for (let i = 0; i < results.length; ++i) results[i] = takeResult(backend);
@@ -152,7 +172,7 @@ function runMany(backend, room = 0) {
 }
 
 // Frees a slot. A small tensor's may wait for the next op, which spares a call.
-const SMALL_SIZE = 256;  // elements
+const SMALL_SIZE = 256; // elements
 
 function drop(slot, size) {
   const count = ++dropped[0];
@@ -162,7 +182,12 @@ function drop(slot, size) {
 
 const WRITE_SMALL = op('write_small');
 const READ_SMALL = op('read_small');
-const ARRAYS = {float32: Float32Array, int32: Int32Array, bool: Uint8Array, complex64: Float32Array};
+const ARRAYS = {
+  float32: Float32Array,
+  int32: Int32Array,
+  bool: Uint8Array,
+  complex64: Float32Array,
+};
 
 // The slot of a new tensor with these values.
 function write(values, shape, dtype) {
@@ -171,7 +196,8 @@ function write(values, shape, dtype) {
   start(WRITE_SMALL);
   const length = values.length;
   if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
-    const to = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    const to =
+      Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     if (length === 1) {
       to[0] = values[0];
     } else {
@@ -179,7 +205,7 @@ function write(values, shape, dtype) {
     }
     putDtype(dtype);
     putInts(shape);
-    native.call();
+    call();
   } else {
     const bytes = values instanceof Wanted ? values : Wanted.from(values);
     putDtype(dtype);
@@ -196,8 +222,9 @@ function read(slot, dtype, size) {
   if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
     start(READ_SMALL);
     putInt(slot);
-    native.call();
-    const from = Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
+    call();
+    const from =
+      Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     return from.slice(0, length);
   }
   const values = new Wanted(length);
@@ -207,19 +234,41 @@ function read(slot, dtype, size) {
 }
 
 const MEMORY_FIELDS = [
-  'tensors', 'storages', 'liveBytes', 'peakBytes', 'pooledBytes', 'slackBytes', 'reservedBytes',
+  'tensors',
+  'storages',
+  'liveBytes',
+  'peakBytes',
+  'pooledBytes',
+  'slackBytes',
+  'reservedBytes',
   'toldToV8Bytes',
 ];
 
-// What Tenure's ledger says of the process; of this thread's bytes, those that V8's collector knows.
+// What Tenure's ledger says of the process, and how many of this thread's bytes V8 knows of.
 function memory() {
   native.memory();
   return Object.fromEntries(MEMORY_FIELDS.map((name, i) => [name, doubles[i]]));
 }
 
 module.exports = {
-  aside, drop, memory, op, putDouble, putDtype, putInt, putInts, putMaybeTensor, putTensor, putTensors,
-  putText, read, reserve, run, runMany, start, write,
+  aside,
+  drop,
+  memory,
+  op,
+  putDouble,
+  putDtype,
+  putInt,
+  putInts,
+  putMaybeTensor,
+  putTensor,
+  putTensors,
+  putText,
+  read,
+  reserve,
+  run,
+  runMany,
+  start,
+  write,
   setThreads: native.setThreads,
   version: native.version(),
 };

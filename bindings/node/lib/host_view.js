@@ -1,6 +1,6 @@
-// What is naturally host work (strings, lists of unknown length) runs in the JavaScript kernels that
-// TensorFlow.js has for its cpu backend. They see our backend through this: values are read when
-// they are asked for, and what they write becomes ours.
+// What is naturally host work (strings, lists of unknown length) runs in the JavaScript kernels
+// that TensorFlow.js has for its cpu backend. They see our backend through this: values are read
+// when they are asked for, and what they write becomes ours.
 'use strict';
 
 const {engine} = require('@tensorflow/tfjs-core');
@@ -28,7 +28,10 @@ class HostView {
     return this.backend.makeTensorInfo(shape, dtype, values);
   }
   makeOutput(values, shape, dtype) {
-    return engine().makeTensorFromTensorInfo(this.makeTensorInfo(shape, dtype, values), this.backend);
+    return engine().makeTensorFromTensorInfo(
+      this.makeTensorInfo(shape, dtype, values),
+      this.backend,
+    );
   }
   readSync(dataId) {
     return this.backend.readSync(dataId);

@@ -1,17 +1,16 @@
-// The native half: where `npm install` puts it, or in the checkout's own build.
+// The native half, in the build of the checkout that this folder is part of.
 'use strict';
 
 const fs = require('fs');
 const path = require('path');
 
-const places = [
-  process.env.TENURE_ADDON,
-  path.join(__dirname, '..', 'build', 'tenure.node'),
-  path.join(__dirname, '..', '..', '..', 'build', 'release', 'bindings', 'node', 'tenure.node'),
-];
-const found = places.find((place) => place !== undefined && fs.existsSync(place));
-if (found === undefined) {
-  throw new Error('tenure-tfjs: its native half is not built: run npm install in its folder');
+const place =
+  process.env.TENURE_ADDON ||
+  path.join(__dirname, '..', '..', '..', 'build', 'release', 'bindings', 'node', 'tenure.node');
+if (!fs.existsSync(place)) {
+  throw new Error(
+    `tenure-tfjs: its native half is not built (run npm install in its folder): ${place}`,
+  );
 }
 
-module.exports = require(found);
+module.exports = require(place);

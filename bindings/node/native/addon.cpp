@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <string>
 
 #include "call.h"
@@ -262,13 +261,14 @@ std::span<const Row> small_rows() { return kSmallRows; }
 
 NAPI_MODULE_INIT() {
   using namespace tenure::node;
-  auto state = std::make_unique<Environment>();
-  Environment* const raw = state.get();
+  auto* const raw = new Environment;
   const auto finalize = [](napi_env, void* data, void*) {
     delete static_cast<Environment*>(data);  // and with it every tensor of this environment
   };
-  if (napi_set_instance_data(env, raw, finalize, nullptr) != napi_ok) return nullptr;
-  state.release();
+  if (napi_set_instance_data(env, raw, finalize, nullptr) != napi_ok) {
+    delete raw;
+    return nullptr;
+  }
   try {
     add<0, call>(env, exports, "call", raw);
     add<0, drop>(env, exports, "drop", raw);

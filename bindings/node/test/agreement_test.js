@@ -10,8 +10,35 @@ require('..');
 console.warn = () => {};
 
 const FLOATS = [
-  NaN, Infinity, -Infinity, 0, -0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -3, 1e-3, -1e-3, 20, -20, 88, -88, 100, -100,
-  1e4, 1e10, -1e10, 3e38, 1e-30, 0.9999999, -0.9999999,
+  NaN,
+  Infinity,
+  -Infinity,
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  -0.5,
+  1.5,
+  2.5,
+  -2.5,
+  3,
+  -3,
+  1e-3,
+  -1e-3,
+  20,
+  -20,
+  88,
+  -88,
+  100,
+  -100,
+  1e4,
+  1e10,
+  -1e10,
+  3e38,
+  1e-30,
+  0.9999999,
+  -0.9999999,
 ];
 const INTEGERS = [0, 1, -1, 2, -2, 3, 5, -7, 12, 1000, -1000, 46340, 2147483647, -2147483648];
 const TRUTH = [1, 0, 0, 1, 1];
@@ -30,7 +57,9 @@ async function on(backend, run) {
     } catch (error) {
       return {error: error.message};
     }
-    return [].concat(results).map((t) => ({shape: t.shape, dtype: t.dtype, values: Array.from(t.dataSync())}));
+    return []
+      .concat(results)
+      .map((t) => ({shape: t.shape, dtype: t.dtype, values: Array.from(t.dataSync())}));
   });
 }
 
@@ -44,23 +73,65 @@ async function agree(name, run) {
   const ours = await on('tenure', run);
   const theirs = await on('cpu', run);
   if (theirs.error !== undefined || ours.error !== undefined) {
-    assert(theirs.error !== undefined && ours.error !== undefined,
-        `${name}: one of them throws: ours ${ours.error}, theirs ${theirs.error}`);
+    assert(
+      theirs.error !== undefined && ours.error !== undefined,
+      `${name}: one of them throws: ours ${ours.error}, theirs ${theirs.error}`,
+    );
     return;
   }
   assert.strictEqual(ours.length, theirs.length, name);
   ours.forEach((mine, i) => {
     assert.deepStrictEqual(mine.shape, theirs[i].shape, name);
     assert.strictEqual(mine.dtype, theirs[i].dtype, name);
-    const wrong = mine.values.findIndex((value, j) => !close(value, theirs[i].values[j], mine.dtype));
-    assert(wrong < 0, `${name}: at ${wrong} ours is ${mine.values[wrong]}, theirs ${theirs[i].values[wrong]}`);
+    const wrong = mine.values.findIndex(
+      (value, j) => !close(value, theirs[i].values[j], mine.dtype),
+    );
+    assert(
+      wrong < 0,
+      `${name}: at ${wrong} ours is ${mine.values[wrong]}, theirs ${theirs[i].values[wrong]}`,
+    );
   });
 }
 
 const UNARY = [
-  'abs', 'acos', 'acosh', 'asin', 'asinh', 'atan', 'atanh', 'ceil', 'cos', 'cosh', 'elu', 'erf', 'exp', 'expm1',
-  'floor', 'isFinite', 'isInf', 'isNaN', 'leakyRelu', 'log', 'log1p', 'logSigmoid', 'neg', 'reciprocal', 'relu',
-  'relu6', 'round', 'rsqrt', 'selu', 'sigmoid', 'sign', 'sin', 'sinh', 'softplus', 'sqrt', 'square', 'step', 'tan',
+  'abs',
+  'acos',
+  'acosh',
+  'asin',
+  'asinh',
+  'atan',
+  'atanh',
+  'ceil',
+  'cos',
+  'cosh',
+  'elu',
+  'erf',
+  'exp',
+  'expm1',
+  'floor',
+  'isFinite',
+  'isInf',
+  'isNaN',
+  'leakyRelu',
+  'log',
+  'log1p',
+  'logSigmoid',
+  'neg',
+  'reciprocal',
+  'relu',
+  'relu6',
+  'round',
+  'rsqrt',
+  'selu',
+  'sigmoid',
+  'sign',
+  'sin',
+  'sinh',
+  'softplus',
+  'sqrt',
+  'square',
+  'step',
+  'tan',
   'tanh',
 ];
 
@@ -69,7 +140,9 @@ const TRIGONOMETRY = ['sin', 'cos', 'tan'];
 
 for (const name of UNARY) {
   test(`${name} agrees`, async () => {
-    const floats = TRIGONOMETRY.includes(name) ? FLOATS.filter((x) => !(Math.abs(x) > 1e4)) : FLOATS;
+    const floats = TRIGONOMETRY.includes(name)
+      ? FLOATS.filter((x) => !(Math.abs(x) > 1e4))
+      : FLOATS;
     await agree(`${name} of float32`, () => tf[name](make(floats, 'float32')));
     await agree(`${name} of int32`, () => tf[name](make(INTEGERS.slice(0, 8), 'int32')));
     await agree(`${name} of bool`, () => tf[name](make(TRUTH, 'bool')));
@@ -77,8 +150,25 @@ for (const name of UNARY) {
 }
 
 const BINARY = [
-  'add', 'sub', 'mul', 'div', 'divNoNan', 'floorDiv', 'maximum', 'minimum', 'mod', 'pow', 'squaredDifference',
-  'atan2', 'equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual', 'prelu',
+  'add',
+  'sub',
+  'mul',
+  'div',
+  'divNoNan',
+  'floorDiv',
+  'maximum',
+  'minimum',
+  'mod',
+  'pow',
+  'squaredDifference',
+  'atan2',
+  'equal',
+  'notEqual',
+  'less',
+  'lessEqual',
+  'greater',
+  'greaterEqual',
+  'prelu',
 ];
 
 for (const name of BINARY) {
@@ -89,7 +179,10 @@ for (const name of BINARY) {
       const size = Math.abs(x);
       return !(size > most && size < Infinity) && !(size > 0 && size < 10 / most);
     });
-    const grid = (list, dtype) => [tf.tensor2d(list, [list.length, 1], dtype), tf.tensor1d(list, dtype)];
+    const grid = (list, dtype) => [
+      tf.tensor2d(list, [list.length, 1], dtype),
+      tf.tensor1d(list, dtype),
+    ];
     await agree(`${name} of float32`, () => tf[name](...grid(values, 'float32')));
     const small = INTEGERS.slice(0, 9);
     await agree(`${name} of int32`, () => tf[name](...grid(small, 'int32')));
@@ -97,7 +190,9 @@ for (const name of BINARY) {
     if (!['add', 'sub', 'squaredDifference'].includes(name)) {
       await agree(`${name} of bool`, () => tf[name](...grid(TRUTH, 'bool')));
     }
-    await agree(`${name} of int32 and float32`, () => tf[name](make(small, 'int32'), make(values.slice(3, 12), 'float32')));
+    await agree(`${name} of int32 and float32`, () =>
+      tf[name](make(small, 'int32'), make(values.slice(3, 12), 'float32')),
+    );
   });
 }
 
@@ -115,7 +210,9 @@ test('casts agree', async () => {
     await agree(`int32 to ${to}`, () => tf.cast(make(INTEGERS, 'int32'), to));
     await agree(`bool to ${to}`, () => tf.cast(make(TRUTH, 'bool'), to));
   }
-  await agree('infinity to bool', () => tf.cast(make([Infinity, -Infinity, NaN], 'float32'), 'bool'));
+  await agree('infinity to bool', () =>
+    tf.cast(make([Infinity, -Infinity, NaN], 'float32'), 'bool'),
+  );
 });
 
 test('clips agree', async () => {
@@ -123,86 +220,235 @@ test('clips agree', async () => {
   await agree('int32', () => tf.clipByValue(make(INTEGERS, 'int32'), -2, 7));
 });
 
-const WITH_NAN = [[1, NaN, 3], [2, 2, -1], [-Infinity, 0, Infinity], [NaN, NaN, NaN], [5, 5, 5]];
+const WITH_NAN = [
+  [1, NaN, 3],
+  [2, 2, -1],
+  [-Infinity, 0, Infinity],
+  [NaN, NaN, NaN],
+  [5, 5, 5],
+];
 
 test('reductions agree', async () => {
-  for (const name of ['sum', 'mean', 'max', 'min', 'prod', 'argMax', 'argMin', 'logSumExp', 'cumsum', 'cumprod', 'softmax', 'logSoftmax']) {
+  for (const name of [
+    'sum',
+    'mean',
+    'max',
+    'min',
+    'prod',
+    'argMax',
+    'argMin',
+    'logSumExp',
+    'cumsum',
+    'cumprod',
+    'softmax',
+    'logSoftmax',
+  ]) {
     const axes = ['softmax', 'logSoftmax'].includes(name) ? [1] : [0, 1];
     for (const axis of axes) {
       await agree(`${name} over ${axis}`, () => tf[name](tf.tensor2d(WITH_NAN), axis));
-      await agree(`${name} of ties over ${axis}`, () => tf[name](tf.tensor2d([[1, 1, 0], [0, 1, 1]]), axis));
+      await agree(`${name} of ties over ${axis}`, () =>
+        tf[name](
+          tf.tensor2d([
+            [1, 1, 0],
+            [0, 1, 1],
+          ]),
+          axis,
+        ),
+      );
     }
     if (['softmax', 'logSoftmax', 'logSumExp'].includes(name)) continue;
-    await agree(`${name} of int32`, () => tf[name](tf.tensor2d([[1, 7, -3], [7, 7, 2]], [2, 3], 'int32'), 1));
+    await agree(`${name} of int32`, () =>
+      tf[name](
+        tf.tensor2d(
+          [
+            [1, 7, -3],
+            [7, 7, 2],
+          ],
+          [2, 3],
+          'int32',
+        ),
+        1,
+      ),
+    );
     if (!['cumsum', 'cumprod'].includes(name)) {
-      await agree(`${name} of bool`, () => tf[name](tf.tensor2d([[1, 0, 1], [0, 0, 0]], [2, 3], 'bool'), 1));
+      await agree(`${name} of bool`, () =>
+        tf[name](
+          tf.tensor2d(
+            [
+              [1, 0, 1],
+              [0, 0, 0],
+            ],
+            [2, 3],
+            'bool',
+          ),
+          1,
+        ),
+      );
     }
   }
   for (const name of ['any', 'all']) {
-    await agree(name, () => tf[name](tf.tensor2d([[1, 0, 1], [0, 0, 0], [1, 1, 1]], [3, 3], 'bool'), 1));
+    await agree(name, () =>
+      tf[name](
+        tf.tensor2d(
+          [
+            [1, 0, 1],
+            [0, 0, 0],
+            [1, 1, 1],
+          ],
+          [3, 3],
+          'bool',
+        ),
+        1,
+      ),
+    );
   }
 });
 
 test('windows agree on NaN and padding', async () => {
-  const image = () => tf.tensor4d([1, 2, NaN, 4, -5, 6, 7, 7, 9, -1, -2, -3, 0, 8, 8, 1], [1, 4, 4, 1]);
+  const image = () =>
+    tf.tensor4d([1, 2, NaN, 4, -5, 6, 7, 7, 9, -1, -2, -3, 0, 8, 8, 1], [1, 4, 4, 1]);
   for (const pad of ['valid', 'same', 1]) {
     for (const strides of [1, 2]) {
       await agree(`maxPool ${pad} ${strides}`, () => tf.maxPool(image(), 3, strides, pad));
       await agree(`avgPool ${pad} ${strides}`, () => tf.avgPool(image(), 3, strides, pad));
-      await agree(`conv2d ${pad} ${strides}`, () => tf.conv2d(image(), tf.ones([3, 3, 1, 2]), strides, pad));
+      await agree(`conv2d ${pad} ${strides}`, () =>
+        tf.conv2d(image(), tf.ones([3, 3, 1, 2]), strides, pad),
+      );
       const whole = () => image().where(image().isNaN().logicalNot(), tf.zerosLike(image()));
       const gradient = (run) => tf.grad((x) => run(x))(whole());
-      await agree(`gradient of maxPool ${pad} ${strides}`, () => gradient((x) => tf.maxPool(x, 3, strides, pad)));
-      await agree(`gradient of avgPool ${pad} ${strides}`, () => gradient((x) => tf.avgPool(x, 3, strides, pad)));
+      await agree(`gradient of maxPool ${pad} ${strides}`, () =>
+        gradient((x) => tf.maxPool(x, 3, strides, pad)),
+      );
+      await agree(`gradient of avgPool ${pad} ${strides}`, () =>
+        gradient((x) => tf.avgPool(x, 3, strides, pad)),
+      );
     }
   }
 });
 
 test('orders agree', async () => {
-  await agree('topk of ties', () => Object.values(tf.topk(tf.tensor2d([[1, 3, 3, 2, 3], [0, 0, 0, 0, 0]]), 3)));
-  await agree('topk of int32', () => Object.values(tf.topk(tf.tensor1d([4, -4, 9, 9], 'int32'), 2)));
+  await agree('topk of ties', () =>
+    Object.values(
+      tf.topk(
+        tf.tensor2d([
+          [1, 3, 3, 2, 3],
+          [0, 0, 0, 0, 0],
+        ]),
+        3,
+      ),
+    ),
+  );
+  await agree('topk of int32', () =>
+    Object.values(tf.topk(tf.tensor1d([4, -4, 9, 9], 'int32'), 2)),
+  );
   await agree('unique', () => Object.values(tf.unique(tf.tensor1d([3, 1, 3, 2, 1]))));
-  await agree('searchSorted', () => tf.searchSorted(tf.tensor1d([1, 2, 2, 5]), tf.tensor1d([0, 2, 3, 9]), 'right'));
+  await agree('searchSorted', () =>
+    tf.searchSorted(tf.tensor1d([1, 2, 2, 5]), tf.tensor1d([0, 2, 3, 9]), 'right'),
+  );
 });
 
 test('images agree', async () => {
   const image = () => tf.reshape(tf.range(0, 48), [1, 4, 4, 3]);
-  for (const size of [[2, 2], [3, 5], [8, 8]]) {
-    for (const [corners, centers] of [[false, false], [true, false], [false, true]]) {
+  for (const size of [
+    [2, 2],
+    [3, 5],
+    [8, 8],
+  ]) {
+    for (const [corners, centers] of [
+      [false, false],
+      [true, false],
+      [false, true],
+    ]) {
       for (const name of ['resizeBilinear', 'resizeNearestNeighbor']) {
-        await agree(`${name} ${size} ${corners} ${centers}`, () => tf.image[name](image(), size, corners, centers));
+        await agree(`${name} ${size} ${corners} ${centers}`, () =>
+          tf.image[name](image(), size, corners, centers),
+        );
         if (centers) continue;
         await agree(`gradient of ${name} ${size} ${corners}`, () =>
-            tf.grad((x) => tf.image[name](x, size, corners))(image()));
+          tf.grad((x) => tf.image[name](x, size, corners))(image()),
+        );
       }
     }
   }
-  const boxes = () => tf.tensor2d([[0, 0, 1, 1], [0.2, -0.3, 1.4, 0.9], [1, 1, 0, 0]]);
+  const boxes = () =>
+    tf.tensor2d([
+      [0, 0, 1, 1],
+      [0.2, -0.3, 1.4, 0.9],
+      [1, 1, 0, 0],
+    ]);
   for (const method of ['bilinear', 'nearest']) {
-    await agree(`cropAndResize ${method}`, () => tf.image.cropAndResize(image(), boxes(), tf.tensor1d([0, 0, 0], 'int32'), [3, 4], method, 7));
+    await agree(`cropAndResize ${method}`, () =>
+      tf.image.cropAndResize(image(), boxes(), tf.tensor1d([0, 0, 0], 'int32'), [3, 4], method, 7),
+    );
   }
-  for (const angle of [0.3, 1.6, -2.5]) await agree(`rotate ${angle}`, () => tf.image.rotateWithOffset(image(), angle, [1, 2, 3], 0.25));
+  for (const angle of [0.3, 1.6, -2.5])
+    await agree(`rotate ${angle}`, () =>
+      tf.image.rotateWithOffset(image(), angle, [1, 2, 3], 0.25),
+    );
   for (const fill of ['constant', 'reflect', 'wrap', 'nearest']) {
     for (const interpolation of ['nearest', 'bilinear']) {
-      await agree(`transform ${fill} ${interpolation}`, () => tf.image.transform(
-          image(), tf.tensor2d([[1.2, 0.1, -1, -0.2, 0.8, 1.5, 0, 0]]), interpolation, fill, 5, [5, 6]));
+      await agree(`transform ${fill} ${interpolation}`, () =>
+        tf.image.transform(
+          image(),
+          tf.tensor2d([[1.2, 0.1, -1, -0.2, 0.8, 1.5, 0, 0]]),
+          interpolation,
+          fill,
+          5,
+          [5, 6],
+        ),
+      );
     }
   }
 });
 
 test('indices agree', async () => {
   await agree('oneHot', () => tf.oneHot(tf.tensor1d([0, 3, -1, 7], 'int32'), 4, 2, -1));
-  await agree('gather', () => tf.gather(tf.reshape(tf.range(0, 24), [2, 3, 4]), tf.tensor2d([[2, 0], [1, 1]], [2, 2], 'int32'), 1, 1));
+  await agree('gather', () =>
+    tf.gather(
+      tf.reshape(tf.range(0, 24), [2, 3, 4]),
+      tf.tensor2d(
+        [
+          [2, 0],
+          [1, 1],
+        ],
+        [2, 2],
+        'int32',
+      ),
+      1,
+      1,
+    ),
+  );
   await agree('gather out of range', () => tf.gather(tf.range(0, 4), tf.tensor1d([4], 'int32')));
-  await agree('scatterND twice', () => tf.scatterND(tf.tensor2d([[1], [1], [3]], [3, 1], 'int32'), tf.tensor1d([1, 2, 3]), [5]));
-  await agree('unsortedSegmentSum', () => tf.unsortedSegmentSum(tf.tensor1d([1, 2, 3, 4]), tf.tensor1d([0, 2, -1, 0], 'int32'), 3));
-  await agree('sparseToDense', () => tf.sparseToDense(tf.tensor2d([[0, 1], [1, 0]], [2, 2], 'int32'), tf.tensor1d([5, 6]), [2, 3], tf.scalar(-1)));
+  await agree('scatterND twice', () =>
+    tf.scatterND(tf.tensor2d([[1], [1], [3]], [3, 1], 'int32'), tf.tensor1d([1, 2, 3]), [5]),
+  );
+  await agree('unsortedSegmentSum', () =>
+    tf.unsortedSegmentSum(tf.tensor1d([1, 2, 3, 4]), tf.tensor1d([0, 2, -1, 0], 'int32'), 3),
+  );
+  await agree('sparseToDense', () =>
+    tf.sparseToDense(
+      tf.tensor2d(
+        [
+          [0, 1],
+          [1, 0],
+        ],
+        [2, 2],
+        'int32',
+      ),
+      tf.tensor1d([5, 6]),
+      [2, 3],
+      tf.scalar(-1),
+    ),
+  );
   await agree('range', () => tf.range(5, 0, -2, 'int32'));
 });
 
 test('random draws with a seed are the same each time', async () => {
   await tf.setBackend('tenure');
-  const draw = (seed) => tf.tidy(() => Array.from(tf.multinomial(tf.tensor1d([0.1, 0.6, 0.3]).log(), 50, seed).dataSync()));
+  const draw = (seed) =>
+    tf.tidy(() =>
+      Array.from(tf.multinomial(tf.tensor1d([0.1, 0.6, 0.3]).log(), 50, seed).dataSync()),
+    );
   assert.deepStrictEqual(draw(3), draw(3));
   assert.notDeepStrictEqual(draw(3), draw(4));
 });

@@ -12,18 +12,21 @@ const esbuild = require('esbuild');
 const Jasmine = require('jasmine');
 
 const root = path.dirname(__dirname);
-const options = Object.fromEntries(process.argv.slice(2).map((argument) => {
-  const [name, value] = argument.replace(/^--/, '').split('=');
-  return [name, value === undefined ? true : value];
-}));
+const options = Object.fromEntries(
+  process.argv.slice(2).map((argument) => {
+    const [name, value] = argument.replace(/^--/, '').split('=');
+    return [name, value === undefined ? true : value];
+  }),
+);
 const backend = options.backend || 'tenure';
 const excluded = backend === 'tenure' ? require('./core_suite_excluded.json') : [];
 
 // The suite registers its specs while it loads, and needs to know the backend before that.
 function bundle(to) {
-  const load = backend === 'cpu' ?
-      `import '@tensorflow/tfjs-backend-cpu';` :
-      `import {createRequire} from 'module';
+  const load =
+    backend === 'cpu'
+      ? `import '@tensorflow/tfjs-backend-cpu';`
+      : `import {createRequire} from 'module';
        createRequire(${JSON.stringify(path.join(root, 'index.js'))})('./index.js');`;
   const modules = {
     backend: load,
@@ -44,18 +47,24 @@ function bundle(to) {
     format: 'cjs',
     mainFields: ['module', 'main'],
     external: ['jasmine-core', 'jasmine-core/*'],
-    ignoreAnnotations: true,  // tests have side effects, whatever the package says
+    ignoreAnnotations: true, // tests have side effects, whatever the package says
     logLevel: 'error',
     nodePaths: [path.join(root, 'node_modules')],
-    plugins: [{
-      name: 'suite',
-      setup(build) {
-        build.onResolve({filter: /^suite:/}, ({path: name}) =>
-            ({path: name.slice('suite:'.length), namespace: 'suite'}));
-        build.onLoad({filter: /.*/, namespace: 'suite'}, ({path: name}) =>
-            ({contents: modules[name], resolveDir: root}));
+    plugins: [
+      {
+        name: 'suite',
+        setup(build) {
+          build.onResolve({filter: /^suite:/}, ({path: name}) => ({
+            path: name.slice('suite:'.length),
+            namespace: 'suite',
+          }));
+          build.onLoad({filter: /.*/, namespace: 'suite'}, ({path: name}) => ({
+            contents: modules[name],
+            resolveDir: root,
+          }));
+        },
       },
-    }],
+    ],
   });
 }
 
@@ -72,8 +81,9 @@ class Reporter {
     this.failed += 1;
     this.failures.push(spec.fullName);
     if (this.failures.length <= 40 || options.verbose) {
-      const reasons = spec.failedExpectations.slice(0, 2).map(
-          ({message, stack}) => message + (options.verbose ? '\n' + stack : ''));
+      const reasons = spec.failedExpectations
+        .slice(0, 2)
+        .map(({message, stack}) => message + (options.verbose ? '\n' + stack : ''));
       console.log(`FAILED ${spec.fullName}\n    ${reasons.join('\n    ')}`);
     }
   }
@@ -97,8 +107,10 @@ async function main() {
       random: false,
       specFilter: (spec) => {
         const name = spec.getFullName();
-        return (!options.filter || name.includes(options.filter)) &&
-            !excluded.some((entry) => entry.name === name);
+        return (
+          (!options.filter || name.includes(options.filter)) &&
+          !excluded.some((entry) => entry.name === name)
+        );
       },
     });
     jasmine.specFiles = [program];

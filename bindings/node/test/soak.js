@@ -20,12 +20,22 @@ function collect() {
 
 async function look() {
   collect();
-  await new Promise((resolve) => setImmediate(resolve));  // for finalizers
+  await new Promise((resolve) => setImmediate(resolve)); // for finalizers
   collect();
   const {rss, external} = process.memoryUsage();
   const {numTensors, numDataBuffers, numBytes} = tf.memory();
   const {tensors, liveBytes, reservedBytes, toldToV8Bytes} = tenure.memory();
-  return {rss, external, numTensors, numDataBuffers, numBytes, tensors, liveBytes, reservedBytes, toldToV8Bytes};
+  return {
+    rss,
+    external,
+    numTensors,
+    numDataBuffers,
+    numBytes,
+    tensors,
+    liveBytes,
+    reservedBytes,
+    toldToV8Bytes,
+  };
 }
 
 // Runs `work` a tenth of the times to warm up, then the rest, and compares.
@@ -38,10 +48,20 @@ async function flat(name, times, work) {
   const after = await look();
   const rssGrowth = (after.rss - before.rss) / MiB;
   const externalGrowth = (after.external - before.external) / MiB;
-  console.log(`${name}: ${times} in ${seconds.toFixed(1)} s; RSS ${(after.rss / MiB).toFixed(1)} MiB ` +
-      `(${rssGrowth >= 0 ? '+' : ''}${rssGrowth.toFixed(2)}), external ${externalGrowth.toFixed(3)} MiB more, ` +
-      `${after.numTensors} tensors, ${after.tensors} in the ledger, ${after.liveBytes} bytes`);
-  for (const count of ['numTensors', 'numDataBuffers', 'numBytes', 'tensors', 'liveBytes', 'reservedBytes', 'toldToV8Bytes']) {
+  console.log(
+    `${name}: ${times} in ${seconds.toFixed(1)} s; RSS ${(after.rss / MiB).toFixed(1)} MiB ` +
+      `(${rssGrowth.toFixed(2)} more), external ${externalGrowth.toFixed(3)} MiB more, ` +
+      `${after.numTensors} tensors, ${after.tensors} in the ledger, ${after.liveBytes} bytes`,
+  );
+  for (const count of [
+    'numTensors',
+    'numDataBuffers',
+    'numBytes',
+    'tensors',
+    'liveBytes',
+    'reservedBytes',
+    'toldToV8Bytes',
+  ]) {
     assert.strictEqual(after[count], before[count], `${name}: ${count} was ${before[count]}`);
   }
   assert(rssGrowth < 8, `${name}: the process grew by ${rssGrowth} MiB`);
@@ -54,16 +74,25 @@ async function main() {
   const x = tf.randomUniform([64]);
   const y = tf.randomUniform([64]);
   const ops = [
-    () => tf.add(x, y), () => tf.mul(x, y), () => tf.tanh(x), () => tf.sum(x),
-    () => tf.reshape(x, [8, 8]), () => tf.slice(x, [3], [17]), () => tf.concat([x, y]),
-    () => tf.matMul(x.as2D(8, 8), y.as2D(8, 8)), () => tf.scalar(3), () => tf.cast(x, 'int32'),
+    () => tf.add(x, y),
+    () => tf.mul(x, y),
+    () => tf.tanh(x),
+    () => tf.sum(x),
+    () => tf.reshape(x, [8, 8]),
+    () => tf.slice(x, [3], [17]),
+    () => tf.concat([x, y]),
+    () => tf.matMul(x.as2D(8, 8), y.as2D(8, 8)),
+    () => tf.scalar(3),
+    () => tf.cast(x, 'int32'),
   ];
   await flat('ops', OPS, (i) => tf.tidy(() => void ops[i % ops.length]()));
 
-  const model = tf.sequential({layers: [
-    tf.layers.simpleRNN({units: 10, stateful: true, batchInputShape: [1, 16, 4]}),
-    tf.layers.dense({units: 1}),
-  ]});
+  const model = tf.sequential({
+    layers: [
+      tf.layers.simpleRNN({units: 10, stateful: true, batchInputShape: [1, 16, 4]}),
+      tf.layers.dense({units: 1}),
+    ],
+  });
   const sequence = tf.randomUniform([1, 16, 4]);
   await flat('predictions', PREDICTIONS, () => model.predict(sequence).dispose());
 }

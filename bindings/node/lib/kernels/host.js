@@ -18,9 +18,20 @@ function anyString(infos) {
 }
 
 const NAMES = [
-  'BroadcastArgs', 'Draw', 'RaggedGather', 'RaggedRange', 'RaggedTensorToTensor', 'Range',
-  'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
-  'StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast',
+  'BroadcastArgs',
+  'Draw',
+  'RaggedGather',
+  'RaggedRange',
+  'RaggedTensorToTensor',
+  'Range',
+  'SparseFillEmptyRows',
+  'SparseReshape',
+  'SparseSegmentMean',
+  'SparseSegmentSum',
+  'StaticRegexReplace',
+  'StringNGrams',
+  'StringSplit',
+  'StringToHashBucketFast',
 ];
 
 module.exports = {

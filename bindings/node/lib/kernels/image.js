@@ -28,7 +28,7 @@ function resizeGrad(code) {
   };
 }
 
-const INTERPOLATIONS = ['nearest', 'bilinear'];  // in the order of tenure::image::Interpolation
+const INTERPOLATIONS = ['nearest', 'bilinear']; // in the order of tenure::image::Interpolation
 const FILL_MODES = ['constant', 'reflect', 'wrap', 'nearest'];
 
 const CROP_AND_RESIZE = b.op('crop_and_resize');
@@ -121,8 +121,10 @@ function fromPixels({inputs, backend, attrs}) {
   const {pixels} = inputs;
   const {numChannels} = attrs;
   const {width, height} = pixels;
-  const bytes = pixels.data != null ? pixels.data :
-      pixels.getContext('2d').getImageData(0, 0, width, height).data;
+  const bytes =
+    pixels.data != null
+      ? pixels.data
+      : pixels.getContext('2d').getImageData(0, 0, width, height).data;
   const values = new Int32Array(width * height * numChannels);
   if (numChannels === 4) {
     values.set(bytes);

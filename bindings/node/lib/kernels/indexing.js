@@ -13,7 +13,7 @@ function gatherV2(args) {
   if (x.dtype === 'string') return hostGather(args);
   const axis = util.parseAxisParam(attrs.axis, x.shape)[0];
   const batchDims = attrs.batchDims == null ? 0 : attrs.batchDims;
-  backendUtil.segment_util.collectGatherOpShapeInfo(x, indices, axis, batchDims);  // it checks
+  backendUtil.segment_util.collectGatherOpShapeInfo(x, indices, axis, batchDims); // it checks
   b.start(GATHER);
   b.putTensor(backend, x);
   b.putTensor(backend, indices);
@@ -51,7 +51,7 @@ function coordinates(indices) {
 
 const SCATTER_ND = b.op('scatter_nd');
 function scatterNd({inputs, backend, attrs}) {
-  backendUtil.calculateShapes(inputs.updates, inputs.indices, attrs.shape);  // it checks
+  backendUtil.calculateShapes(inputs.updates, inputs.indices, attrs.shape); // it checks
   b.start(SCATTER_ND);
   b.putTensor(backend, coordinates(inputs.indices));
   b.putTensor(backend, inputs.updates);
@@ -119,9 +119,6 @@ function unique(args) {
 const DENSE_BINCOUNT = b.op('dense_bincount');
 function denseBincount({inputs, backend, attrs}) {
   const {x, weights} = inputs;
-  if (x.shape.length > 2) {
-    throw new Error(`Error in denseBincount: input must be at most rank 2, but got rank ${x.shape.length}.`);
-  }
   b.start(DENSE_BINCOUNT);
   b.putTensor(backend, x);
   b.putMaybeTensor(backend, util.sizeFromShape(weights.shape) > 0 ? weights : null);
@@ -136,7 +133,11 @@ function flat(info) {
 }
 
 function bincount({inputs, backend, attrs}) {
-  return denseBincount({inputs: {x: flat(inputs.x), weights: flat(inputs.weights)}, backend, attrs});
+  return denseBincount({
+    inputs: {x: flat(inputs.x), weights: flat(inputs.weights)},
+    backend,
+    attrs,
+  });
 }
 
 const SEARCHSORTED = b.op('searchsorted');

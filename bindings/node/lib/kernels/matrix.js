@@ -1,7 +1,7 @@
 // Products of matrices, complex numbers and Fourier transforms, normalisation.
 'use strict';
 
-const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
 const {putFused} = require('./fused');
 
@@ -74,12 +74,6 @@ function ofComplex(code, inputName) {
 const BATCH_NORM = b.op('batch_norm');
 function fusedBatchNorm({inputs, backend, attrs}) {
   const {x, scale, offset, mean, variance} = inputs;
-  util.assert(mean.shape.length === variance.shape.length, () =>
-      'Batch normalization gradient requires mean and variance to have equal ranks.');
-  util.assert(offset == null || mean.shape.length === offset.shape.length, () =>
-      'Batch normalization gradient requires mean and offset to have equal ranks.');
-  util.assert(scale == null || mean.shape.length === scale.shape.length, () =>
-      'Batch normalization gradient requires mean and scale to have equal ranks.');
   b.start(BATCH_NORM);
   b.putTensor(backend, x);
   b.putTensor(backend, mean);

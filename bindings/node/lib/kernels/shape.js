@@ -19,20 +19,18 @@ function reshape({inputs, backend, attrs}) {
   const {x} = inputs;
   const size = util.sizeFromShape(x.shape);
   const shape = util.inferFromImplicitShape(attrs.shape, size);
-  util.assert(size === util.sizeFromShape(shape), () =>
-      `The new shape (${shape}) has ${util.sizeFromShape(shape)} elements and the old shape (${x.shape}) ` +
-      `has ${size} elements. The new shape and old shape must have the same number of elements.`);
+  if (util.sizeFromShape(shape) !== size) {
+    throw new Error(`reshape: [${x.shape}] has not as many elements as [${shape}]`);
+  }
   return share(backend, x, shape);
 }
 
 function expandDims({inputs, backend, attrs}) {
   const {input} = inputs;
   const shape = input.shape.slice();
-  let {dim} = attrs;
-  if (dim < 0) {
-    util.assert(-(input.shape.length + 1) <= dim, () =>
-        `Axis must be in the interval [${-(input.shape.length + 1)}, ${input.shape.length}]`);
-    dim += input.shape.length + 1;
+  const dim = attrs.dim < 0 ? attrs.dim + shape.length + 1 : attrs.dim;
+  if (dim < 0 || dim > shape.length) {
+    throw new Error(`expandDims: [${shape}] has no place ${attrs.dim} for an axis`);
   }
   shape.splice(dim, 0, 1);
   return share(backend, input, shape);
@@ -95,10 +93,19 @@ function stridedSlice(args) {
   const {x} = inputs;
   if (x.dtype === 'string') return hostStridedSlice(args);
   const info = sliceUtil.sliceInfo(
-      x.shape, attrs.begin, attrs.end, attrs.strides, attrs.beginMask, attrs.endMask,
-      attrs.ellipsisMask, attrs.newAxisMask, attrs.shrinkAxisMask);
+    x.shape,
+    attrs.begin,
+    attrs.end,
+    attrs.strides,
+    attrs.beginMask,
+    attrs.endMask,
+    attrs.ellipsisMask,
+    attrs.newAxisMask,
+    attrs.shrinkAxisMask,
+  );
   if (info.isIdentity) return share(backend, x, info.finalShape);
-  if (util.sizeFromShape(info.finalShape) === 0) return backend.makeTensorInfo(info.finalShape, x.dtype, []);
+  if (util.sizeFromShape(info.finalShape) === 0)
+    return backend.makeTensorInfo(info.finalShape, x.dtype, []);
   b.start(STRIDED_SLICE);
   b.putTensor(backend, x);
   b.putInts(info.begin);
@@ -142,12 +149,11 @@ const hostPack = onHost('Pack');
 function pack(args) {
   const {inputs, backend, attrs} = args;
   if (anyString(inputs)) return hostPack(args);
-  if (inputs.length === 1) return expandDims({inputs: {input: inputs[0]}, backend, attrs: {dim: attrs.axis}});
-  const {shape, dtype} = inputs[0];
-  for (const info of inputs) {
-    util.assertShapesMatch(shape, info.shape, 'All tensors passed to stack must have matching shapes');
-    util.assert(dtype === info.dtype, () => 'All tensors passed to stack must have matching dtypes');
-  }
+  if (inputs.length === 1)
+    return expandDims({inputs: {input: inputs[0]}, backend, attrs: {dim: attrs.axis}});
+  const {dtype} = inputs[0];
+  const other = inputs.find((info) => info.dtype !== dtype);
+  if (other !== undefined) throw new Error(`stack: dtypes differ: ${dtype} and ${other.dtype}`);
   b.start(STACK);
   b.putTensors(backend, inputs);
   b.putInt(attrs.axis);

@@ -9,7 +9,7 @@ function each(value, axes) {
   return typeof value === 'number' ? new Array(axes).fill(value) : value.slice(-axes);
 }
 
-const ROUNDINGS = ['floor', 'round', 'ceil'];  // in the order of tenure::Rounding
+const ROUNDINGS = ['floor', 'round', 'ceil']; // in the order of tenure::Rounding
 
 // Strides, dilations and padding of a window that slides along `axes` axes.
 function putWindow(axes, {strides, dilations, pad, dimRoundingMode, dataFormat}) {
@@ -38,22 +38,14 @@ function putConv(axes, attrs) {
   b.putInt(attrs.dataFormat === 'NCHW' || attrs.dataFormat === 'NCDHW' ? 1 : 0);
 }
 
-function conv(code, axes, depthwise) {
+function conv(code, axes) {
   return ({inputs, backend, attrs}) => {
-    if (depthwise) assertStridesOrDilations('depthwiseConv2d', attrs);
     b.start(code);
     b.putTensor(backend, inputs.x);
     b.putTensor(backend, inputs.filter);
     putConv(axes, attrs);
     return b.run(backend);
   };
-}
-
-function assertStridesOrDilations(name, {strides, dilations}) {
-  const $dilations = dilations == null ? [1, 1] : dilations;
-  util.assert(backendUtil.eitherStridesOrDilationsAreOne(strides, $dilations), () =>
-      `Error in ${name}: Either strides or dilations must be 1. ` +
-      `Got strides ${strides} and dilations '${$dilations}'`);
 }
 
 function fusedConv(code) {
@@ -91,7 +83,10 @@ function conv2DBackpropInput(args) {
   const strides = each(attrs.strides, 2);
   const shape = dy.shape.slice();
   for (let i = 0; i < 2; ++i) {
-    shape[first + i] = Math.min(shape[first + i], Math.ceil(attrs.inputShape[first + i] / strides[i]));
+    shape[first + i] = Math.min(
+      shape[first + i],
+      Math.ceil(attrs.inputShape[first + i] / strides[i]),
+    );
   }
   if (util.arraysEqual(shape, dy.shape)) return conv2dInputGrad(args);
   b.start(SLICE);
@@ -109,13 +104,27 @@ const filterGrad = (name, axes) => convGrad(b.op(name), axes, 'x', 'dy', 'filter
 // A window of one element that gives as many as there are is no window, whatever the padding.
 function isIdentity(x, {filterSize, strides, pad, dimRoundingMode}) {
   if (!each(filterSize, 2).every((size) => size === 1)) return false;
-  const {inShape, outShape} = backendUtil.computePool2DInfo(x.shape, filterSize, strides, 1, pad, dimRoundingMode);
+  const {inShape, outShape} = backendUtil.computePool2DInfo(
+    x.shape,
+    filterSize,
+    strides,
+    1,
+    pad,
+    dimRoundingMode,
+  );
   return util.arraysEqual(inShape, outShape);
 }
 
 // The shape of the result where a window is larger than what it slides over.
 function emptyShape(x, {filterSize, strides, pad, dimRoundingMode}) {
-  const {outShape} = backendUtil.computePool3DInfo(x.shape, filterSize, strides, 1, pad, dimRoundingMode);
+  const {outShape} = backendUtil.computePool3DInfo(
+    x.shape,
+    filterSize,
+    strides,
+    1,
+    pad,
+    dimRoundingMode,
+  );
   return util.sizeFromShape(outShape) === 0 ? outShape : null;
 }
 
@@ -214,7 +223,7 @@ module.exports = {
   Conv3D: conv(b.op('conv3d'), 3),
   Conv3DBackpropFilterV2: filterGrad('conv3d_grad_filter', 3),
   Conv3DBackpropInputV2: inputGrad('conv3d_grad_input', 3),
-  DepthwiseConv2dNative: conv(b.op('depthwise_conv2d'), 2, true),
+  DepthwiseConv2dNative: conv(b.op('depthwise_conv2d'), 2),
   DepthwiseConv2dNativeBackpropFilter: filterGrad('depthwise_conv2d_grad_filter', 2),
   DepthwiseConv2dNativeBackpropInput: inputGrad('depthwise_conv2d_grad_input', 2),
   Dilation2D: dilation2D,
