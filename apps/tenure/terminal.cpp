@@ -119,7 +119,7 @@ std::string Table::text(const Terminal& to, std::string_view indent) const {
   std::size_t total = indent.size();
   for (const std::size_t width : widths) total += width + 2;
   const std::size_t limit = static_cast<std::size_t>(to.width) + 2;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
+  for (std::size_t i = widths.size(); i-- > 0;) {
     if (!columns_[i].is_flexible || total <= limit) continue;
     const std::size_t less =
         std::min(total - limit, widths[i] - std::min<std::size_t>(widths[i], 12));

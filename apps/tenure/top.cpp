@@ -109,7 +109,7 @@ std::string holders(const Terminal& to, const report::Run& run, const Arguments&
                {"storages", true},
                {"age", true},
                {name_of(arguments.by), false, arguments.by != report::By::site},
-               {"largest", false, true}});
+               {"mostly", false, true}});
   for (std::size_t i = 0; i < std::min(rows.size(), arguments.rows); ++i) {
     const report::HolderRow& row = rows[i];
     table.add({report::bytes_text(row.bytes), share_text(row.bytes, all),
@@ -158,6 +158,33 @@ std::string spans(const Terminal& to, const report::Run& run, std::size_t most) 
   return table.empty() ? "" : table.text(to) + more_text(most, totals.size());
 }
 
+std::string metrics(const Terminal& to, const report::Run& run) {
+  struct Series {
+    std::uint64_t count = 0;
+    double first = 0, last = 0, lowest = 0, highest = 0;
+  };
+  std::map<std::string_view, Series> all;
+  for (const report::Value& value : run.values) {
+    Series& series = all[report::text_of(run, value.name)];
+    if (series.count++ == 0) series.first = series.lowest = series.highest = value.value;
+    series.last = value.value;
+    series.lowest = std::min(series.lowest, value.value);
+    series.highest = std::max(series.highest, value.value);
+  }
+  Table table({{"metric", false, true},
+               {"values", true},
+               {"first", true},
+               {"last", true},
+               {"lowest", true},
+               {"highest", true}});
+  for (const auto& [name, series] : all) {
+    const auto text = [](double value) { return fmt::format("{:.4g}", value); };
+    table.add({std::string(name), std::to_string(series.count), text(series.first),
+               text(series.last), text(series.lowest), text(series.highest)});
+  }
+  return table.empty() ? "" : table.text(to);
+}
+
 std::string page(const Terminal& to, const report::Run& run, const Arguments& arguments) {
   const report::Timeline timeline(run);
   std::string text = summary_text(to, arguments.file, run);
@@ -184,6 +211,7 @@ std::string page(const Terminal& to, const report::Run& run, const Arguments& ar
           holders(to, run, arguments, time));
   section("operations", operations(to, run, arguments.rows));
   section("spans", spans(to, run, arguments.rows));
+  section("metrics", metrics(to, run));
   return text;
 }
 

@@ -6,6 +6,12 @@
 
 namespace tenure::detail {
 
+// Apart, so that inputs that are not taken pay nothing for it.
+[[gnu::noinline, gnu::cold]] static StorageRef take_recorded(Header& input) noexcept {
+  events::cold::died(input, Cause::last_handle, {}, nullptr);
+  return StorageRef(std::exchange(input.storage, nullptr));
+}
+
 StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
   Storage* storage = input.storage;
   // Nobody else can name the tensor: ours is the only handle (scopes hold none).
@@ -24,7 +30,8 @@ StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
                                           std::memory_order_acq_rel)) {
     return {};
   }
-  events::died(input, Cause::last_handle, {}, nullptr);
+  if (events::on()) [[unlikely]]
+    return take_recorded(input);
   return StorageRef(std::exchange(input.storage, nullptr));
 }
 

@@ -90,7 +90,7 @@ void Encoder::write_birth(const events::BirthEvent& event, std::uint32_t thread)
   if (!birth.symbolic) birth.storage = storages_.of(event.storage);
   birth.id = event.id;
   birth.op = (event.flags & events::kBackward) != 0 ? gradient_of(event.op) : literal(event.op);
-  birth.dtype = writer_.string(tenure::name(event.dtype));
+  birth.dtype = literal(tenure::name(event.dtype).data());
   birth.shape = shape(dims, event.rank);
   birth.site = site(event.site);
   birth.nbytes = event.nbytes;
@@ -110,7 +110,7 @@ void Encoder::write_death(const events::DeathEvent& event, std::uint32_t thread)
     by = writer_.string(
         detail::ended_by(event.cause, event.by_kind, text_at(tail_of(event), event.by_size)));
   }
-  const Writer::Text cause = writer_.string(tenure::name(event.cause));
+  const Writer::Text cause = literal(tenure::name(event.cause).data());
   writer_.death(event.time - start_, thread, holders_.of(event.holder), cause, site(event.site),
                 by);
 }

@@ -58,12 +58,15 @@ inline std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
 
-inline void put_varint(std::string& to, std::uint64_t value) {
+inline constexpr std::size_t kMostVarint = 10;  // bytes
+// Gives where the next one goes.
+inline char* put_varint(char* to, std::uint64_t value) {
   while (value >= 0x80) {
-    to.push_back(static_cast<char>(value | 0x80));
+    *to++ = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  to.push_back(static_cast<char>(value));
+  *to++ = static_cast<char>(value);
+  return to;
 }
 
 // Of a chunk's payload and its thread: bytes that changed on the way are noticed.

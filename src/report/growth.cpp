@@ -25,13 +25,13 @@
 #include <array>
 #include <cctype>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 
 #include "report/names.h"
 #include "report/rules.h"
@@ -247,7 +247,7 @@ std::vector<Steps> steps_of(const Run& run) {
     const Span& span = run.spans[i];
     const std::string_view kind = text_of(run, span.kind);
     if (kind == "tape" || kind == "trace" || kind == "call") continue;
-    Steps& of = steps[{span.kind, span.name, span.site}];
+    Steps& of = steps[{span.kind, common_name(run, span), span.site}];
     if (of.spans.empty()) {
       of.is_named = kind != "tidy";
       of.label = kind == "tidy" ? span_text(run, i) : std::string(kind);
@@ -325,15 +325,6 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
     finding.remedy =
         "models or variables are made in the loop and stored: make them once, or dispose() them "
         "when they are done.";
-  } else if (line.owner_kind == "tape") {
-    const std::string_view owner = text_of(run, last.owner);
-    const std::uint32_t site = tape_site(run, owner, last.born);
-    finding.title = fmt::format(
-        "{} ({}) holds {} for {}, {}: {}", owner, site_text(run, site == kNone ? line.site : site),
-        count_text(finding.count, "saved value"), site_text(run, line.site), more, held);
-    finding.remedy =
-        "the tape records on through every step: make a tape in each step, and let it end there.";
-    if (site != kNone) finding.site = site;
   } else {
     finding.title = fmt::format("{} holds {} from {}, {}: {}", text_of(run, last.owner),
                                 count_text(finding.count, "saved value"), site_text(run, line.site),
@@ -343,29 +334,29 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
   return finding;
 }
 
-// The lines whose values one tape saves are one finding, of the line that made the tape.
-void merge_tapes(std::vector<Finding>& list, const Run& run) {
-  std::map<std::uint32_t, std::size_t> first;
-  std::vector<Finding> merged;
-  for (Finding& finding : list) {
-    const bool is_tape =
-        !finding.tensors.empty() && owner_kind(run, run.tensors[finding.tensors[0]]) == "tape";
-    if (!is_tape) {
-      merged.push_back(std::move(finding));
-      continue;
-    }
-    const auto [at, is_new] = first.try_emplace(finding.site, merged.size());
-    if (is_new) {
-      merged.push_back(std::move(finding));
-      continue;
-    }
-    Finding& whole = merged[at->second];
-    if (finding.bytes > whole.bytes) whole.title = finding.title;
-    whole.count += finding.count;
-    whole.bytes += finding.bytes;
-    whole.tensors.push_back(finding.tensors.front());
-  }
-  list = std::move(merged);
+// What one tape saves for several lines is one finding, of the line that made the tape.
+struct Tape {
+  Growth growth;
+  std::uint32_t line = kNone;  // that it saves most for
+  std::uint64_t most = 0;
+};
+
+Finding finding_of(const Run& run, std::uint32_t site, const Tape& tape) {
+  const Tensors& stayers = tape.growth.stayers;
+  Finding finding;
+  finding.problem = Problem::growth;
+  finding.site = site;
+  finding.count = stayers.size();
+  finding.bytes = bytes_of(run, stayers);
+  finding.tensors = some_of(stayers);
+  finding.title =
+      fmt::format("{} ({}) holds {}, {} more with every {}: {}, most of it from {}",
+                  text_of(run, run.tensors[stayers.back()].owner), site_text(run, site),
+                  count_text(finding.count, "saved value"), rate_text(tape.growth),
+                  tape.growth.label, bytes_text(finding.bytes), site_text(run, tape.line));
+  finding.remedy =
+      "the tape records on through every step: make a tape in each step, and let it end there.";
+  return finding;
 }
 
 bool ran_out(const Run& run) {
@@ -405,6 +396,7 @@ std::optional<Finding> find_swelling(const Facts& facts, const Line& line) {
 
 std::vector<Finding> find_growth(const Facts& facts) {
   std::vector<Finding> list;
+  std::map<std::uint32_t, Tape> tapes;
   const std::vector<Steps> all_steps = steps_of(facts.run);
   for (const Line& line : lines_of(facts.run)) {
     if (line.owner_kind == "function") continue;  // find_retracing tells
@@ -417,72 +409,25 @@ std::vector<Finding> find_growth(const Facts& facts) {
       }
     }
     if (!growth) growth = in_plain_loop(facts, line);
-    if (growth) {
+    if (growth && line.owner_kind == "tape") {
+      const TensorLife& last = facts.run.tensors[growth->stayers.back()];
+      const std::uint32_t made = tape_site(facts.run, text_of(facts.run, last.owner), last.born);
+      Tape& tape = tapes[made == kNone ? line.site : made];
+      const std::uint64_t bytes = bytes_of(facts.run, growth->stayers);
+      if (bytes >= tape.most) {
+        tape.most = bytes;
+        tape.line = line.site;
+      }
+      tape.growth.label = growth->label;
+      tape.growth.steps = std::max(tape.growth.steps, growth->steps);
+      std::ranges::copy(growth->stayers, std::back_inserter(tape.growth.stayers));
+    } else if (growth) {
       list.push_back(finding_of(facts.run, line, *growth));
     } else if (std::optional<Finding> swelling = find_swelling(facts, line)) {
       list.push_back(std::move(*swelling));
     }
   }
-  merge_tapes(list, facts.run);
-  return list;
-}
-
-// A function that is traced for nearly every call: some argument's shape or value keeps changing,
-// and each trace keeps its constants, its captures and its plan.
-std::vector<Finding> find_retracing(const Facts& facts) {
-  constexpr std::size_t kLeastTraces = 16;
-  const Run& run = facts.run;
-  struct Counts {
-    std::size_t traces = 0;
-    std::size_t calls = 0;
-    std::uint32_t last = kNone;
-  };
-  // A trace made of one that serves other sizes too runs nothing, and so makes no symbol.
-  std::map<std::uint32_t, std::vector<std::int64_t>> symbols;
-  for (const TensorLife& life : run.tensors) {
-    if (life.storage == kNone) symbols[life.thread].push_back(life.born);
-  }
-  const auto makes_symbols = [&](const Span& span) {
-    const std::vector<std::int64_t>& born = symbols[span.thread];
-    const auto first = std::ranges::lower_bound(born, span.begin);
-    return first != born.end() && (span.end == kNever || *first <= span.end);
-  };
-  std::map<std::uint32_t, Counts> functions;
-  for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
-    const std::string_view kind = text_of(run, run.spans[i].kind);
-    Counts& counts = functions[run.spans[i].name];
-    if (kind == "call") ++counts.calls;
-    if (kind == "trace" && makes_symbols(run.spans[i])) {
-      ++counts.traces;
-      counts.last = i;
-    }
-  }
-  std::vector<Finding> list;
-  for (const auto& [name, counts] : functions) {
-    if (counts.traces < kLeastTraces || counts.traces * 2 < counts.calls) continue;
-    const std::string owner = label_text("function", text_of(run, name));
-    std::vector<std::uint32_t> held;
-    for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
-      if (text_of(run, run.tensors[i].owner) == owner &&
-          is_alive(run.tensors[i], run.spans[counts.last].end)) {
-        held.push_back(i);
-      }
-    }
-    Finding finding;
-    finding.problem = Problem::growth;
-    finding.site = run.spans[counts.last].site;
-    finding.count = counts.traces;
-    finding.bytes = bytes_of(run, held);
-    finding.tensors = some_of(held);
-    finding.title = fmt::format("{} was traced {} times in {}", owner, counts.traces,
-                                count_text(std::max(counts.calls, counts.traces), "call"));
-    if (!held.empty())
-      finding.title += fmt::format("; its traces hold {}", bytes_text(finding.bytes));
-    finding.remedy =
-        "an argument's shape or value changes with every call: make the dimension free with "
-        "input({dyn, ...}), pad to a few sizes, or pass the number as a tensor.";
-    list.push_back(std::move(finding));
-  }
+  for (const auto& [site, tape] : tapes) list.push_back(finding_of(facts.run, site, tape));
   return list;
 }
 

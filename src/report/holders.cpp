@@ -73,31 +73,44 @@ std::string detail_of(const Run& run, const StorageLife& storage, std::uint32_t 
 
 std::vector<HolderRow> holders_at(const Run& run, std::int64_t time, By by) {
   const std::vector<Held> held = holders_of_storages(run, time);
-  std::map<std::string, HolderRow> rows;
-  std::map<std::string, std::uint64_t> largest;
+  struct Kind {  // storages of one row that are alike
+    std::uint64_t bytes = 0;
+    std::size_t largest = 0;  // storage
+  };
+  struct Part {
+    HolderRow row;
+    std::map<std::tuple<std::uint32_t, std::uint32_t>, Kind> kinds;
+  };
+  std::map<std::string, Part> parts;
   for (std::size_t i = 0; i < run.storages.size(); ++i) {
     const StorageLife& storage = run.storages[i];
     if (!is_alive(storage, time)) continue;
-    const std::uint32_t best = held[i].best;
-    const std::string key = key_of(run, storage, best, by, time);
-    HolderRow& row = rows[key];
-    const std::int64_t born = best == kNone ? storage.born : run.tensors[best].born;
+    const TensorLife* best = held[i].best == kNone ? nullptr : &run.tensors[held[i].best];
+    auto& [row, kinds] = parts[key_of(run, storage, held[i].best, by, time)];
+    const std::int64_t born = best == nullptr ? storage.born : best->born;
     row.oldest = row.storages == 0 ? born : std::min(row.oldest, born);
     row.bytes += storage.nbytes;
     ++row.storages;
     row.tensors += held[i].holders;
-    if (row.storages == 1 || storage.nbytes > largest[key]) {
-      largest[key] = storage.nbytes;
-      row.key = key;
-      row.detail = detail_of(run, storage, best, by);
-      row.example = best;
-      row.site = best == kNone ? storage.site : run.tensors[best].birth_site;
-    }
+    const auto [at, is_new] = kinds.try_emplace(
+        best == nullptr ? std::tuple(storage.op, 0u) : std::tuple(best->op, best->shape));
+    Kind& kind = at->second;
+    if (is_new || storage.nbytes > run.storages[kind.largest].nbytes) kind.largest = i;
+    kind.bytes += storage.nbytes;
   }
   std::vector<HolderRow> list;
-  list.reserve(rows.size());
-  for (auto& [key, row] : rows) {
-    if (by == By::site) row.key = site_text(run, row.site);
+  list.reserve(parts.size());
+  for (auto& [key, part] : parts) {
+    const auto most = std::ranges::max_element(part.kinds, {},
+                                               [](const auto& each) { return each.second.bytes; });
+    const std::size_t storage = most->second.largest;
+    HolderRow& row = part.row;
+    row.example = held[storage].best;
+    row.site =
+        row.example == kNone ? run.storages[storage].site : run.tensors[row.example].birth_site;
+    row.detail = detail_of(run, run.storages[storage], row.example, by);
+    if (part.kinds.size() > 1) row.detail += ", ...";
+    row.key = by == By::site ? site_text(run, row.site) : key;
     list.push_back(std::move(row));
   }
   std::ranges::stable_sort(list, std::greater<>(), &HolderRow::bytes);
@@ -126,9 +139,9 @@ std::vector<SpanTotal> span_totals(const Run& run) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, SpanTotal> totals;
   for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
     const Span& span = run.spans[i];
-    SpanTotal& total = totals[{span.kind, span.name, span.site}];
+    SpanTotal& total = totals[{span.kind, common_name(run, span), span.site}];
     if (total.count++ == 0) {
-      total.label = span_text(run, i);
+      total.label = label_text(text_of(run, span.kind), text_of(run, common_name(run, span)));
       total.site = span.site;
     }
     const std::int64_t time = (span.end == kNever ? run.length : span.end) - span.begin;

@@ -16,13 +16,13 @@ enum class By : std::uint8_t { site, op, scope, thread, category };
 // call that asked for it.
 struct HolderRow {
   std::string key;             // loop.cpp:12
-  std::string detail;          // matmul, float32 [32, 10]; what the rows of one key have in common
-  std::uint32_t site = kNone;  // of the largest
+  std::string detail;          // matmul, float32 [32, 10]; of what most of its bytes are
+  std::uint32_t site = kNone;  // of most of its bytes
   std::uint64_t bytes = 0;
   std::uint64_t storages = 0;
   std::uint64_t tensors = 0;      // live holders of those storages, saved values too
   std::int64_t oldest = 0;        // when the oldest of them was born
-  std::uint32_t example = kNone;  // a tensor: the largest
+  std::uint32_t example = kNone;  // a tensor of that kind: the largest
 };
 std::vector<HolderRow> holders_at(const Run& run, std::int64_t time, By by);  // largest first
 

@@ -35,6 +35,12 @@ std::string label_text(std::string_view kind, std::string_view name) {
   return name.empty() ? std::string(kind) : fmt::format("{} \"{}\"", kind, name);
 }
 
+std::uint32_t common_name(const Run& run, const Span& span) {
+  const std::string_view name = text_of(run, span.name);
+  const bool is_number = name.find_first_not_of("0123456789") == name.npos;
+  return is_number ? 0 : span.name;
+}
+
 std::string span_text(const Run& run, std::uint32_t span) {
   if (span >= run.spans.size()) return "";
   return label_text(text_of(run, run.spans[span].kind), text_of(run, run.spans[span].name));

@@ -14,6 +14,8 @@ std::string_view text_of(const Run& run, std::uint32_t string);  // "" where the
 std::string site_text(const Run& run, std::uint32_t site);       // loop.cpp:12
 std::string site_path(const Run& run, std::uint32_t site);       // src/loop.cpp:12
 std::string span_text(const Run& run, std::uint32_t span);       // tidy "step"
+// The name that repeated spans have in common: none where it is a number, as of epochs.
+std::uint32_t common_name(const Run& run, const Span& span);
 std::string label_text(std::string_view kind, std::string_view name);
 
 std::string bytes_text(std::uint64_t bytes);                         // 512 B, 1.5 MiB

@@ -14,6 +14,8 @@ namespace tenure::report {
 namespace {
 
 constexpr std::size_t kFullChunk = std::size_t{64} << 10;
+constexpr std::size_t kMostEvent =
+    16 * kMostVarint;  // without texts, which are events of their own
 
 }  // namespace
 
@@ -36,32 +38,48 @@ void FileSink::write(std::span<const std::byte> bytes) {
   }
 }
 
-Writer::Writer(Sink& sink, const About& about) : sink_(sink) {
+Writer::Writer(Sink& sink, const About& about) : sink_(sink), size_(kChunkHead) {
   sink_.write(std::as_bytes(std::span(kMagic)));
-  chunk_.assign(kChunkHead, '\0');
+  chunk_.resize(kFullChunk + 4 * kMostEvent);
   const Text program = string(about.program);
   const Text version = string(about.version);
-  put_tag(Tag::about);
+  begin_untimed(Tag::about, 0);
   put(program);
   put(version);
   put(zigzag(about.started));
   flush();
 }
 
-void Writer::put(std::uint64_t value) { put_varint(chunk_, value); }
+// Every event makes sure of its room when it begins.
+void Writer::put(std::uint64_t value) {
+  size_ = static_cast<std::size_t>(put_varint(chunk_.data() + size_, value) - chunk_.data());
+}
 
-void Writer::put_tag(Tag tag) { chunk_.push_back(static_cast<char>(tag)); }
+void Writer::put_byte(std::uint8_t value) { chunk_[size_++] = static_cast<char>(value); }
+
+void Writer::put_bytes(const void* bytes, std::size_t count) {
+  std::memcpy(chunk_.data() + size_, bytes, count);
+  size_ += count;
+}
+
+// Room for `count` bytes more, and a tag.
+void Writer::begin_untimed(Tag tag, std::size_t count) {
+  if (size_ + kMostEvent + count > kMostChunk) flush();
+  if (size_ + kMostEvent + count > chunk_.size()) {
+    chunk_.resize(std::max(size_ + kMostEvent + count, 2 * chunk_.size()));
+  }
+  put_byte(static_cast<std::uint8_t>(tag));
+}
 
 Writer::Text Writer::string(std::string_view text) {
   if (text.empty()) return 0;
   if (const auto found = strings_.find(text); found != strings_.end()) return found->second;
-  if (chunk_.size() + text.size() > kMostChunk / 2) flush();
   text = text.substr(0, kMostChunk / 4);
   const auto index = static_cast<Text>(strings_.size() + 1);
   strings_.emplace(text, index);
-  put_tag(Tag::string);
+  begin_untimed(Tag::string, text.size());
   put(text.size());
-  chunk_.append(text);
+  put_bytes(text.data(), text.size());
   return index;
 }
 
@@ -70,7 +88,7 @@ Writer::Place Writer::site(std::string_view file, std::uint32_t line, std::strin
   if (const auto found = sites_.find(key); found != sites_.end()) return found->second;
   const auto index = static_cast<Place>(sites_.size() + 1);
   sites_.emplace(key, index);
-  put_tag(Tag::site);
+  begin_untimed(Tag::site, 0);
   put(key.file);
   put(line);
   put(key.function);
@@ -79,12 +97,12 @@ Writer::Place Writer::site(std::string_view file, std::uint32_t line, std::strin
 
 // Strings and sites that the event refers to are in this chunk or in one before it.
 void Writer::begin(Tag tag, std::int64_t time, std::uint32_t thread) {
-  if (chunk_.size() >= kFullChunk || thread != thread_) {
+  if (size_ >= kFullChunk || thread != thread_) {
     flush();
     thread_ = thread;
   }
   time = std::max(time, time_);
-  put_tag(tag);
+  begin_untimed(tag, 0);
   put(static_cast<std::uint64_t>(time - time_));
   time_ = time;
   ++events_;
@@ -94,7 +112,7 @@ void Writer::birth(std::int64_t time, std::uint32_t thread, const Birth& birth) 
   begin(Tag::birth, time, thread);
   const int flags = (birth.saved ? kIsSaved : 0) | (birth.symbolic ? kIsSymbolic : 0) |
                     (birth.before ? kWasBefore : 0) | (birth.name != 0 ? kHasName : 0);
-  chunk_.push_back(static_cast<char>(flags));
+  put_byte(static_cast<std::uint8_t>(flags));
   put(birth.holder);
   put(zigzag(static_cast<std::int64_t>(birth.id - last_id_)));
   last_id_ = birth.id;
@@ -190,7 +208,7 @@ void Writer::value(std::int64_t time, std::uint32_t thread, Text name, std::uint
   put(name);
   put(step);
   const auto bits = std::bit_cast<std::uint64_t>(value);
-  chunk_.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+  put_bytes(&bits, sizeof bits);
 }
 
 void Writer::pool(std::int64_t time, std::uint32_t thread, std::uint64_t reserved,
@@ -214,15 +232,16 @@ void Writer::raised(std::int64_t time, std::uint32_t thread, Text text, Place si
 }
 
 void Writer::flush() {
-  if (chunk_.size() == kChunkHead) return;
-  const auto payload = std::as_bytes(std::span(chunk_)).subspan(kChunkHead);
+  if (size_ == kChunkHead) return;
+  const auto chunk = std::as_bytes(std::span(chunk_)).first(size_);
+  const auto payload = chunk.subspan(kChunkHead);
   const auto length = static_cast<std::uint32_t>(payload.size());
   const std::uint64_t sum = checksum(payload, thread_);
   std::memcpy(chunk_.data(), &length, 4);
   std::memcpy(chunk_.data() + 4, &thread_, 4);
   std::memcpy(chunk_.data() + 8, &sum, 8);
-  sink_.write(std::as_bytes(std::span(chunk_)));
-  chunk_.resize(kChunkHead);
+  sink_.write(chunk);
+  size_ = kChunkHead;
   time_ = 0;
   last_id_ = 0;
 }

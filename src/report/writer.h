@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "report/run.h"
 
@@ -120,8 +121,10 @@ class Writer {
 
  private:
   void begin(Tag tag, std::int64_t time, std::uint32_t thread);
+  void begin_untimed(Tag tag, std::size_t count);
   void put(std::uint64_t value);
-  void put_tag(Tag tag);
+  void put_byte(std::uint8_t value);
+  void put_bytes(const void* bytes, std::size_t count);
 
   struct SiteKey {
     Text file, function;
@@ -141,7 +144,8 @@ class Writer {
   };
 
   Sink& sink_;
-  std::string chunk_;  // its head, then the payload
+  std::vector<char> chunk_;  // its head, then the payload, then room
+  std::size_t size_;         // of head and payload
   std::uint32_t thread_ = 0;
   std::int64_t time_ = 0;  // of the last event in the chunk
   std::uint64_t last_id_ = 0;

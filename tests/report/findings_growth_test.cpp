@@ -280,6 +280,10 @@ TEST(Growth, a_tape_that_records_on_through_all_steps_is_named_by_its_own_line) 
   ASSERT_EQ(found.size(), 1u) << texts(found);
   EXPECT_EQ(line_of(b.run(), found[0]), 4u);
   EXPECT_EQ(found[0].count, 80u);
+  EXPECT_EQ(
+      found[0].title,
+      "tape \"outer\" (prog.cpp:4) holds 80 saved values, 2 more with every turn of its loop: "
+      "40.0 KiB, most of it from prog.cpp:8");
 }
 
 TEST(Growth, is_not_what_a_tape_saves_of_an_unrolled_loop_before_its_gradient) {

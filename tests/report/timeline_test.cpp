@@ -104,8 +104,18 @@ TEST(Holders, bytes_at_a_moment_add_up_however_they_are_put_together) {
   EXPECT_EQ(rows[0].bytes, 1500u);
   EXPECT_EQ(rows[0].storages, 2u);
   EXPECT_EQ(rows[0].tensors, 3u);
-  EXPECT_EQ(rows[0].detail, "normal, float32 [250]");
+  EXPECT_EQ(rows[0].detail, "normal, float32 [250], ...");
   EXPECT_EQ(rows[1].detail, "read, float32 [175], variable \"w\"");
+}
+
+TEST(Holders, a_row_is_described_by_what_most_of_its_bytes_are) {
+  MadeRun b;
+  for (int i = 0; i < 10; ++i) b.make(2, {.op = "mean", .bytes = 4});
+  b.make(2, {.op = "mul", .bytes = 32});
+  const std::vector<HolderRow> rows = holders_at(b.run(), b.run().length, By::site);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].bytes, 72u);
+  EXPECT_EQ(rows[0].detail, "mean, float32 [1], ...");
 }
 
 TEST(Holders, a_storage_left_to_a_view_is_the_views) {

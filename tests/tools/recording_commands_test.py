@@ -60,6 +60,24 @@ class Commands(unittest.TestCase):
             self.assertNotIn("\033", tenure(*command).stdout)
 
 
+    def test_a_terminal_gets_colours_unless_it_wants_none(self):
+        recording = record("leaking_loop", "--planted")
+        for no_colour, expected in (("", True), ("1", False)):
+            ours, theirs = os.openpty()
+            process = subprocess.Popen([PROGRAM, "leaks", recording], stdout=theirs, close_fds=True,
+                                       env={**os.environ, "NO_COLOR": no_colour, "TERM": "xterm"})
+            os.close(theirs)
+            text = b""
+            try:
+                while part := os.read(ours, 4096):
+                    text += part
+            except OSError:  # the other end is closed
+                pass
+            os.close(ours)
+            self.assertEqual(process.wait(), 1)
+            self.assertEqual(b"\033[31mgrowth" in text, expected, text)
+
+
 class Top(unittest.TestCase):
     def test_shows_findings_graph_holders_operations_and_spans(self):
         done = tenure("top", record("leaking_loop", "--planted"))
