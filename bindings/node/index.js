@@ -6,7 +6,7 @@
 
 const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
 const {recordAsAsked, ...explain} = require('./lib/explain');
-recordAsAsked();  // before the native library is loaded
+recordAsAsked(); // before the native library is loaded
 const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
 const {nativeLayers, registerLayers} = require('./lib/layers');

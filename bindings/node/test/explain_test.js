@@ -54,10 +54,10 @@ async function toldLater(promise) {
 test('an op tells which input died in which tidy', () => {
   const x = tf.tensor1d([1, 2, 3]);
   let h;
-  tf.tidy('step', () => {  // @step
-    h = tf.tanh(x);  // @tanh
+  tf.tidy('step', () => { // @step
+    h = tf.tanh(x); // @tanh
   });
-  const rows = told(() => tf.add(x, h));  // @add
+  const rows = told(() => tf.add(x, h)); // @add
   assert.match(rows.text, /^add: input 1 was disposed: float32 \[3\] \(#\d+\)\n\n/);
   assert.deepEqual(rows.born, [at('tanh'), 'tanh', `in tidy "step" (opened ${at('step')})`]);
   assert.deepEqual(rows.died, [at('step'), 'scope_exit', 'tidy "step" ended']);
@@ -76,20 +76,20 @@ test('a tidy without a name is that of its function', () => {
 });
 
 test('disposing says where', () => {
-  const x = tf.ones([2, 2]);  // @ones
-  x.dispose();  // @dispose
+  const x = tf.ones([2, 2]); // @ones
+  x.dispose(); // @dispose
   const rows = told(() => tf.matMul(x, x));
   assert.deepEqual(rows.born, [at('ones'), 'ones']);
   assert.deepEqual(rows.died, [at('dispose'), 'disposed']);
   assert.match(rows.text, /use it before it is disposed, or dispose it later/);
   const y = tf.zeros([1]);
-  tf.dispose({a: [y]});  // @nested
+  tf.dispose({a: [y]}); // @nested
   assert.deepEqual(told(() => y.neg()).died, [at('nested'), 'disposed']);
 });
 
 test('the second dispose changes nothing', () => {
   const x = tf.scalar(1);
-  x.dispose();  // @first
+  x.dispose(); // @first
   x.dispose();
   assert.equal(told(() => x.exp()).died[0], at('first'));
 });
@@ -97,7 +97,7 @@ test('the second dispose changes nothing', () => {
 test('reads tell as ops do', async () => {
   const x = tf.tensor([1]);
   x.dispose();
-  const rows = told(() => x.dataSync());  // @sync
+  const rows = told(() => x.dataSync()); // @sync
   assert.deepEqual(rows.used, [at('sync'), 'dataSync']);
   for (const read of ['arraySync', 'print', 'toString', 'bufferSync', 'clone']) {
     assert.equal(told(() => x[read]()).used[1], read);
@@ -125,7 +125,7 @@ test('a view does not die with its source', () => {
 });
 
 test('a kept tensor says where it was kept', () => {
-  const x = tf.tidy(() => tf.tidy(() => tf.keep(tf.scalar(3))));  // @keep
+  const x = tf.tidy(() => tf.tidy(() => tf.keep(tf.scalar(3)))); // @keep
   assert.equal(x.dataSync()[0], 3);
   x.dispose();
   assert.deepEqual(told(() => x.abs()).kept, [at('keep'), 'keep']);
@@ -133,7 +133,7 @@ test('a kept tensor says where it was kept', () => {
 
 test('what an inner tidy returns dies with the outer one', () => {
   let inner;
-  tf.tidy('outer', () => {  // @outer
+  tf.tidy('outer', () => { // @outer
     inner = tf.tidy('inner', () => tf.scalar(2).square());
     inner.add(1);
   });
@@ -169,7 +169,7 @@ test('a tensor of a failed tidy says so too', () => {
 });
 
 test('a disposed variable has a name, and assigning is no death', () => {
-  const v = tf.variable(tf.scalar(1), true, 'weight');  // @variable
+  const v = tf.variable(tf.scalar(1), true, 'weight'); // @variable
   v.assign(tf.scalar(2));
   assert.equal(v.dataSync()[0], 2);
   v.dispose();
@@ -193,8 +193,8 @@ test('gradients: what is disposed inside does no harm, what is used after is tol
   };
   assert.equal(tf.grad(f)(x).dataSync()[0], 27);
   let escaped;
-  tf.grad(v => {  // @grad
-    escaped = v.exp();  // @exp
+  tf.grad(v => { // @grad
+    escaped = v.exp(); // @exp
     return escaped.sum();
   })(x);
   const rows = told(() => escaped.neg());
@@ -210,9 +210,9 @@ test('a custom gradient that uses what it disposed is told', () => {
   const op = tf.customGrad((x, save) => {
     const y = x.square();
     save([x]);
-    const factor = tf.scalar(2);  // @factor
+    const factor = tf.scalar(2); // @factor
     factor.dispose();
-    return {value: y, gradFunc: dy => dy.mul(factor)};  // @gradFunc
+    return {value: y, gradFunc: dy => dy.mul(factor)}; // @gradFunc
   });
   const rows = told(() => tf.grad(x => op(x).sum())(tf.scalar(3)));
   assert.equal(rows.born[0], at('factor'));
@@ -221,7 +221,7 @@ test('a custom gradient that uses what it disposed is told', () => {
 
 test('what backward makes is the gradient of an op', () => {
   const x = tf.scalar(3);
-  const dx = tf.grad(v => v.square())(x);  // @square
+  const dx = tf.grad(v => v.square())(x); // @square
   assert.match(story(dx), new RegExp(`born +${at('square')} +gradient of square`));
   dx.dispose();
 });
@@ -230,7 +230,7 @@ test('a disposed optimizer is named', () => {
   const w = tf.variable(tf.scalar(1));
   const adam = tf.train.adam(0.1);
   adam.minimize(() => w.square());
-  adam.dispose();  // @adam
+  adam.dispose(); // @adam
   const rows = told(() => adam.minimize(() => w.square()));
   assert.deepEqual(rows.died, [at('adam'), 'owner_disposed', 'optimizer Adam disposed']);
   assert.match(rows.used[2], /optimizer "Adam"/);
@@ -239,7 +239,7 @@ test('a disposed optimizer is named', () => {
 
 function dense(name) {
   const model = tf.sequential({name});
-  model.add(tf.layers.dense({units: 1, inputShape: [2], name: `${name}_dense`}));  // @dense
+  model.add(tf.layers.dense({units: 1, inputShape: [2], name: `${name}_dense`})); // @dense
   model.compile({optimizer: 'sgd', loss: 'meanSquaredError'});
   return model;
 }
@@ -260,7 +260,7 @@ test('a layer of the user is looked into', () => {
   let inner;
   class Twice extends tf.layers.Layer {
     call(inputs) {
-      inner = tf.mul(inputs[0], 2);  // @mul
+      inner = tf.mul(inputs[0], 2); // @mul
       return inner;
     }
     static get className() { return 'Twice'; }
@@ -274,9 +274,9 @@ test('a layer of the user is looked into', () => {
 
 test('a disposed model says who disposed it', () => {
   const model = dense('gone');
-  model.dispose();  // @model
+  model.dispose(); // @model
   const x = tf.ones([1, 2]);
-  const rows = told(() => model.predict(x));  // @predict
+  const rows = told(() => model.predict(x)); // @predict
   assert.match(rows.text, /^predict: layer "gone_dense" of model "gone" was disposed\n/);
   assert.equal(rows.born[0], at('dense'));
   assert.deepEqual(rows.died, [at('model'), 'owner_disposed', 'model "gone" disposed']);
@@ -287,7 +287,7 @@ test('a disposed model says who disposed it', () => {
 test('a disposed layer says where', () => {
   const layer = tf.layers.dense({units: 1, name: 'alone'});
   layer.apply(tf.ones([1, 2]));
-  layer.dispose();  // @layer
+  layer.dispose(); // @layer
   const rows = told(() => layer.apply(tf.ones([1, 2])));
   assert.match(rows.text, /^apply: layer "alone" was disposed/);
   assert.deepEqual(rows.died, [at('layer'), 'disposed']);
@@ -296,8 +296,8 @@ test('a disposed layer says where', () => {
 test('a model disposed while it is fitted', async () => {
   const model = dense('busy');
   const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
-  const training = model.fit(x, y, {epochs: 2, verbose: 0});  // @fit
-  model.dispose();  // @during
+  const training = model.fit(x, y, {epochs: 2, verbose: 0}); // @fit
+  model.dispose(); // @during
   const rows = await toldLater(training);
   assert.deepEqual(
       rows.died, [at('during'), 'owner_disposed', `model "busy" disposed while fit ran (called ${at('fit')})`]);
@@ -307,7 +307,7 @@ test('a model disposed while it is fitted', async () => {
 test('inputs disposed while a model is fitted', async () => {
   const model = dense('reading');
   const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
-  const training = model.fit(x, y, {epochs: 2, verbose: 0});  // @reading
+  const training = model.fit(x, y, {epochs: 2, verbose: 0}); // @reading
   x.dispose();
   const rows = await toldLater(training);
   assert.deepEqual(
@@ -320,7 +320,7 @@ test('callbacks of a fit are the user\'s', async () => {
   const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
   let made;
   await model.fit(x, y, {verbose: 0, callbacks: {onEpochEnd: () => {
-    made = tf.scalar(1);  // @callback
+    made = tf.scalar(1); // @callback
   }}});
   assert.match(story(made), new RegExp(`born +${at('callback')}`));
 });
@@ -344,17 +344,17 @@ function graphModel() {
 test('a converted model: births are its predictions\', and its weights die with it', async () => {
   const model = await graphModel();
   const x = tf.ones([1, 2]);
-  const y = model.predict(x);  // @graph
+  const y = model.predict(x); // @graph
   assert.equal(y.dataSync()[0], 3);
   assert.match(story(y), new RegExp(`born +${at('graph')} +matMul +in predict of model`));
-  model.dispose();  // @converted
+  model.dispose(); // @converted
   const rows = told(() => model.predict(x));
   assert.deepEqual(rows.died, [at('converted'), 'owner_disposed', 'graph model disposed']);
 });
 
 test('scopes of the engine are tidies too', () => {
   const engine = tf.engine();
-  engine.startScope('by hand');  // @byHand
+  engine.startScope('by hand'); // @byHand
   const x = tf.scalar(1);
   engine.endScope();
   const rows = told(() => x.neg());
@@ -364,7 +364,7 @@ test('scopes of the engine are tidies too', () => {
 test('leaks are listed by the line that made them', () => {
   const since = mark();
   const held = [];
-  for (let i = 0; i < 3; ++i) held.push(tf.ones([4]));  // @leak
+  for (let i = 0; i < 3; ++i) held.push(tf.ones([4])); // @leak
   tf.tidy(() => tf.ones([8]).square());
   held.push(tf.scalar(1));
   const list = leaks(since);

@@ -7,7 +7,7 @@
 const {AsyncLocalStorage} = require('async_hooks');
 const {forget, look, kAll} = require('./sites');
 
-const kFurther = 10;  // frames, when the first look found none
+const kFurther = 10; // frames, when the first look found none
 
 const travelling = new AsyncLocalStorage();
 let top = null;
@@ -21,11 +21,11 @@ class Activity {
     this.site = site;
     this.parent = parent;
     this.isAsync = false;
-    this.isClosed = false;  // no code of the user's runs inside: its site is that of all it does
-    this.thread = parent === null ? 0 : parent.thread;  // of a recording, as is the span
+    this.isClosed = false; // no code of the user's runs inside: its site is that of all it does
+    this.thread = parent === null ? 0 : parent.thread; // of a recording, as is the span
     this.span = 0;
     this.open = null;
-    this.ending = null;  // how a scope that the library opens in it ends: see engine_hooks.js
+    this.ending = null; // how a scope that the library opens in it ends: see engine_hooks.js
     // The innermost layer and the outermost model around, as text: records of tensors keep these,
     // not the activity, which would hold the model.
     this.layer = kind === 'layer' ? name : parent === null ? '' : parent.layer;

@@ -208,7 +208,7 @@ function hookScopes(engine) {
 
   patch(engine, 'keep', original => function keep(tensor) {
     const life = saving ? undefined : lives.get(tensor);
-    if (life !== undefined && life.owner === '') life.kept = look(keep, 2).site;  // the user's only
+    if (life !== undefined && life.owner === '') life.kept = look(keep, 2).site; // the user's only
     return original.call(this, tensor);
   });
 }

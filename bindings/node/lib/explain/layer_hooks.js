@@ -10,7 +10,7 @@ const {disposedUse, endingOf, once} = require('./engine_hooks');
 const {onUndo, patch} = require('./patches');
 
 const made = new WeakMap();      // layer or model -> {label, born, made, death}
-const inFlight = new WeakMap();  // model -> {op, site} of the fit that runs
+const inFlight = new WeakMap(); // model -> {op, site} of the fit that runs
 
 function recordOf(layer, kind) {
   let record = made.get(layer);

@@ -4,7 +4,7 @@
 // reachable; records of tensors that were never disposed are listed too, by id.
 
 const {current} = require('./activities');
-const {lives, storages} = require('./attached');  // of tensors; of data ids
+const {lives, storages} = require('./attached'); // of tensors; of data ids
 
 const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
 
@@ -20,7 +20,7 @@ class Life {
     this.site = site;
     this.scope = scope;
     this.layer = activity === null ? '' : activity.layer;
-    this.model = activity === null ? '' : activity.model;  // predict of model "m"
+    this.model = activity === null ? '' : activity.model; // predict of model "m"
     this.owner = owner;      // 'tape' for what a gradient saves, 'variable'; else ''
     this.storage = storage;
     this.isView = isView;
@@ -55,7 +55,7 @@ class Scope {
     this.name = name;
     this.site = site;
     this.isAsync = false;
-    this.trace = null;  // the recording that knows it, with its span and thread there
+    this.trace = null; // the recording that knows it, with its span and thread there
     this.span = 0;
     this.thread = 0;
   }

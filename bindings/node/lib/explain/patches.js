@@ -11,7 +11,7 @@ function patch(object, name, make) {
   Object.defineProperty(replacement, 'name', {value: original.name || name});
   object[name] = replacement;
   undo.push(() => {
-    if (object[name] !== replacement) return;  // someone patched it after us: leave theirs
+    if (object[name] !== replacement) return; // someone patched it after us: leave theirs
     if (own) object[name] = original;
     else delete object[name];
   });

@@ -134,7 +134,7 @@ function look(below, limit) {
   Error.stackTraceLimit = limit;
   Error.prepareStackTrace = pick;
   Error.captureStackTrace(holder, below);
-  seen.site = holder.stack;  // formatting it calls pick
+  seen.site = holder.stack; // formatting it calls pick
   Error.prepareStackTrace = previousPrepare;
   Error.stackTraceLimit = previousLimit;
   return seen;

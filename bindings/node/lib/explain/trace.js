@@ -37,8 +37,8 @@ class Trace {
     });
     this.nextSpan = 0;
     this.bytesBorn = 0;
-    this.threads = [true];  // which are taken
-    this.steps = new WeakMap();  // model -> those trained so far
+    this.threads = [true]; // which are taken
+    this.steps = new WeakMap(); // model -> those trained so far
     const known = new Set();
     for (const life of alive.values()) {
       this.birth(life, !known.has(life.storage), true);

@@ -4,8 +4,8 @@
 
 const b = require('../bridge');
 
-const KINDS = ['SimpleRNN', 'GRU', 'LSTM'];  // in the order of tenure::ops::RecurrentKind
-const ACTIVATIONS = ['linear', 'tanh', 'relu', 'sigmoid', 'hardSigmoid'];  // tenure::RecurrentActivation
+const KINDS = ['SimpleRNN', 'GRU', 'LSTM']; // in the order of tenure::ops::RecurrentKind
+const ACTIVATIONS = ['linear', 'tanh', 'relu', 'sigmoid', 'hardSigmoid']; // tenure::RecurrentActivation
 const FLAGS = [
   'resetAfter', 'goBackwards', 'returnSequences', 'useBias', 'hasState', 'hasMask', 'training', 'returnStates',
 ];
