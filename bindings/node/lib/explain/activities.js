@@ -21,7 +21,8 @@ class Activity {
     this.site = site;
     this.parent = parent;
     this.isAsync = false;
-    this.isClosed = false; // no code of the user's runs inside: its site is that of all it does
+    // No code of the user's runs inside: its site is that of all it does.
+    this.isClosed = parent !== null && parent.isClosed;
     this.thread = parent === null ? 0 : parent.thread; // of a recording, as is the span
     this.span = 0;
     this.open = null;

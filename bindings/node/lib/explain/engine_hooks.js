@@ -302,7 +302,7 @@ function hookOptimizers(tf) {
         const outer = activities.nearest('optimizer');
         if (outer !== null && outer.op === op) return original.apply(this, args);
         const activity = activities.begin(method, 'optimizer', this.getClassName(), op, this);
-        activity.isClosed = op === 'applyGradients';
+        if (op === 'applyGradients') activity.isClosed = true;
         return activities.run(activity, () => original.apply(this, args));
       });
     }
