@@ -8,7 +8,7 @@ help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
-	@echo 'make docs             write docs/ops.md from the registry'
+	@echo 'make docs             the documentation, as pages in build/docs'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
 	@echo 'make clean            remove build/'
@@ -18,12 +18,17 @@ help:
 demo:
 	@tools/setup base
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j$(JOBS) --target example_demo example_co2_forecast
+	@cmake --build --preset release -j$(JOBS) --target example_demo example_co2_forecast \
+		example_recorded_training tenure_program
 	@build/release/examples/demo
 	@build/release/examples/co2_forecast
+	@OMP_WAIT_POLICY=passive build/release/examples/recorded_training build/release/training.tenure
+	@build/release/apps/tenure/tenure report build/release/training.tenure \
+		-o build/release/training.html
+	@echo 'Open it in a browser: file://$(CURDIR)/build/release/training.html'
 
 test:
-	@tools/setup base
+	@tools/setup base browser
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
@@ -38,10 +43,12 @@ bench:
 	@ONLY='$(ONLY)' bench/run
 
 docs:
-	@tools/setup base
+	@tools/setup base docs
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS) --target print_ops
 	@build/release/tests/print_ops > docs/ops.md
+	@tools/check_links
+	@tools/docs/build
 
 lint:
 	@tools/setup base lint
@@ -53,7 +60,7 @@ lint:
 	@tools/tidy -j $(JOBS)
 
 sanitize:
-	@tools/setup base sanitize
+	@tools/setup base browser sanitize
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan -j$(JOBS)
 	@ctest --preset asan

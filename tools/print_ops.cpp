@@ -107,7 +107,7 @@ void print() {
       "# Operations\n\n"
       "`make docs` writes this page from the registry, and a test keeps the two equal.\n\n"
       "- *TensorFlow.js*: the kernels of `@tensorflow/tfjs-core` whose work the op does.\n"
-      "- *dtypes*: those its kernel computes in; others are promoted or refused (`dtypes.md`). "
+      "- *dtypes*: those its kernel computes in; others are promoted or refused ([dtypes](dtypes.md)). "
       "Floats are float32 and float64; integers int32, int64, uint8 and int8; numbers both; halves "
       "float16 and bfloat16.\n"
       "- *backward keeps*: what a tape holds on to for the gradient, per input where they "

@@ -16,6 +16,7 @@ void add_export(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_leaks(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
 
 }  // namespace tenure::app

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Exit codes: 0 all is well, 1 the answer is no, 2 bad input.");
   int exit_code = 0;
+  tenure::app::add_report(app, exit_code);
   tenure::app::add_top(app, exit_code);
   tenure::app::add_leaks(app, exit_code);
   tenure::app::add_diff(app, exit_code);

@@ -2,9 +2,9 @@
 // becomes part of the graph. States and results are tensors, or whatever tidy accepts.
 //
 //   y = tenure::cond(mean(x) > 0.f, [&] { return x; }, [&] { return -x; });
-//   n = tenure::while_loop([](Tensor n) { return n < 100.f; }, [](Tensor n) { return n * 2.f; },
-//   n); s = tenure::for_loop(10, [&](Tensor i, Tensor s) { return s + x * i; }, s); auto [last,
-//   all] = tenure::scan([](Tensor s, Tensor x) { return std::pair(s + x, s * x); },
+//   n = tenure::while_loop([](Tensor n) { return n < 100.f; }, [](Tensor n) { return n * 2; }, n);
+//   s = tenure::for_loop(10, [&](Tensor i, Tensor s) { return s + x * i; }, s);
+//   auto [last, all] = tenure::scan([](Tensor s, Tensor x) { return std::pair(s + x, s * x); },
 //                                   zeros({4}), xs);   // over the first axis of xs
 //
 // In a traced function branches and bodies are traced once; all branches give tensors of the same

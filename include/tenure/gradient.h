@@ -75,6 +75,15 @@ class TENURE_API GradientTape {
                   std::source_location site = std::source_location::current()) {
     return std::move(gradient(target, {Source(source)}, std::move(options), site).front());
   }
+  // With respect to each of a list: tape.gradient(loss, model.trainable_weights()).
+  template <class S>
+    requires std::same_as<S, Tensor> || std::same_as<S, Variable>
+  std::vector<Tensor> gradient(const Tensor& target, const std::vector<S>& sources,
+                               GradientOptions options = {},
+                               std::source_location site = std::source_location::current()) {
+    return gradient(target, std::vector<Source>(sources.begin(), sources.end()), std::move(options),
+                    site);
+  }
   // Bytes saved for the backward pass.
   std::size_t saved_bytes() const;
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -66,12 +66,13 @@ class TENURE_API WaitingHere {
 };
 
 struct TENURE_API JobBase {
-  void wait();
+  void wait(std::source_location site);
   bool ready();
-  void cancel();
+  void cancel(std::source_location site);
   double progress();
   void when_done(std::function<void()> call);  // at once if it is
   void end(std::exception_ptr failure);
+  [[noreturn]] void raise_taken(std::source_location site);
 
   JobControl control;
   std::mutex mutex;
@@ -80,6 +81,10 @@ struct TENURE_API JobBase {
   std::exception_ptr error;
   std::vector<std::function<void()>> calls;  // for when it is done
   std::function<void()> on_cancel;           // set before anybody else knows the job
+  std::source_location started;              // and these
+  const void* loop = nullptr;                // the TaskLoop that runs it
+  std::source_location cancelled_at;         // guarded by the mutex, as is
+  std::source_location taken_at;             // where the value went
 };
 
 template <class T>
@@ -100,26 +105,27 @@ struct JobState : JobBase {
 template <class T>
 class Job {
  public:
-  void wait() const { state_->wait(); }
+  void wait(std::source_location site = std::source_location::current()) const {
+    state_->wait(site);
+  }
   // Waits; the value (once: it is moved out), or the error the work ended with.
-  T get() {
-    wait();
+  T get(std::source_location site = std::source_location::current()) {
+    wait(site);
     const std::lock_guard lock(state_->mutex);
     if (state_->error) std::rethrow_exception(state_->error);
-    if (!state_->value) throw std::logic_error("Job::get: the value was taken before");
+    if (!state_->value) state_->raise_taken(site);
     auto value = std::move(*state_->value);
     state_->value.reset();
+    state_->taken_at = site;
     if constexpr (!std::is_void_v<T>) return value;
   }
   bool ready() const { return state_->ready(); }
   // Tells the work; it ends when it looks.
-  void cancel() { state_->cancel(); }
+  void cancel(std::source_location site = std::source_location::current()) { state_->cancel(site); }
   double progress() const { return state_->progress(); }
 
  private:
   friend struct detail::JobAccess;
-  template <class U, class F>
-  friend Job<U> start_job(F work);
   Job() = default;
   std::shared_ptr<detail::JobState<T>> state_ = std::make_shared<detail::JobState<T>>();
 };
@@ -127,8 +133,10 @@ class Job {
 namespace detail {
 struct JobAccess {
   template <class T>
-  static Job<T> make() {
-    return {};
+  static Job<T> make(std::source_location started) {
+    Job<T> job;
+    job.state_->started = started;
+    return job;
   }
   template <class T>
   static const std::shared_ptr<JobState<T>>& state(const Job<T>& job) {
@@ -140,10 +148,10 @@ struct JobAccess {
 // Runs work(JobControl&) in the background. Work that has not begun when it is cancelled still
 // runs, and can ask its JobControl. What the work holds is let go of before the Job is ready.
 template <class T, class F>
-Job<T> start_job(F work) {
-  Job<T> job;
+Job<T> start_job(F work, std::source_location site = std::source_location::current()) {
+  Job<T> job = detail::JobAccess::make<T>(site);
   detail::run_in_background(
-      [state = job.state_, held = std::optional<F>(std::move(work))]() mutable {
+      [state = detail::JobAccess::state(job), held = std::optional<F>(std::move(work))]() mutable {
         std::optional<detail::Stored<T>> value;
         std::exception_ptr error;
         try {

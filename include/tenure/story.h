@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <source_location>
@@ -36,6 +37,25 @@ struct Death {
   std::string by;  // "tidy \"step\" ended"
 };
 
+// Where a call came from: addresses, put into words only when somebody reads them.
+class TENURE_API CallStack {
+ public:
+  CallStack() = default;
+  explicit CallStack(std::shared_ptr<const std::vector<void*>> frames)
+      : frames_(std::move(frames)) {}
+  bool empty() const { return frames_ == nullptr; }
+  // Innermost first, without the library's own: "train.cpp:41    step(Model&)".
+  std::vector<std::string> lines() const;
+
+ private:
+  std::shared_ptr<const std::vector<void*>> frames_;
+};
+
+// Whether tensors keep the call stacks of their birth and death from now on: a few microseconds
+// each. Also TENURE_STACKS=1 in the environment.
+TENURE_API void set_call_stacks(bool on);
+TENURE_API bool call_stacks();
+
 // Records and text only: a Story holds no tensor and no memory of one.
 struct Story {
   std::uint64_t id = 0;
@@ -50,6 +70,8 @@ struct Story {
   std::uint32_t handles = 0;
   bool storage_freed = false;
   std::vector<std::string> other_holders;  // of the same storage
+  CallStack birth_stack;                   // empty unless set_call_stacks asked for it
+  CallStack death_stack;
 
   TENURE_API std::string title() const;  // float32 [4] "h" (#12)
   TENURE_API std::string text() const;   // title and life, as in every lifetime error

@@ -162,7 +162,7 @@ class JobAwaiter {
 
  private:
   void stop_if_cancelled() {
-    if (only_ours_ && run_.is_cancelled()) job_.cancel();
+    if (only_ours_ && run_.is_cancelled()) job_.cancel(run_.job()->cancelled_at);
     run_.throw_if_cancelled();
   }
   TaskRun& run_;
@@ -395,6 +395,12 @@ inline detail::NextTurn next_turn() { return {}; }
 // JobControl& control = co_await this_task(): to set progress, and to ask whether to stop.
 inline detail::ThisTask this_task() { return {}; }
 
+template <class T>
+T run(Task<T> task, std::source_location site = std::source_location::current());
+template <class T>
+auto run_all(std::vector<Task<T>> tasks,
+             std::source_location site = std::source_location::current());
+
 // Runs tasks on the thread that asks, one at a time, in turns: each goes on until it awaits what is
 // not there yet. The order is that of add(), of next_turn() and of the jobs' ends.
 //
@@ -412,12 +418,12 @@ class TENURE_API TaskLoop {
   TaskLoop& operator=(const TaskLoop&) = delete;
 
   template <class T>
-  Job<T> add(Task<T> task) {
-    return add(std::move(task), detail::TaskHome::fresh);
+  Job<T> add(Task<T> task, std::source_location site = std::source_location::current()) {
+    return add(std::move(task), detail::TaskHome::fresh, site);
   }
   template <detail::MakesTask F>
-  auto add(F fn) {
-    return add(detail::hold(std::move(fn)));
+  auto add(F fn, std::source_location site = std::source_location::current()) {
+    return add(detail::hold(std::move(fn)), site);
   }
   bool step();  // lets the next task that is ready go on; false when none is
   void run();   // until all have ended
@@ -425,16 +431,16 @@ class TENURE_API TaskLoop {
 
  private:
   template <class T>
-  friend T run(Task<T> task);
+  friend T run(Task<T> task, std::source_location site);
   template <class T>
-  friend auto run_all(std::vector<Task<T>> tasks);
+  friend auto run_all(std::vector<Task<T>> tasks, std::source_location site);
   template <class... Ts>
     requires(sizeof...(Ts) > 0)
   friend std::tuple<Ts...> run_all(Task<Ts>... tasks);
 
   template <class T>
-  Job<T> add(Task<T> task, detail::TaskHome home) {
-    Job<T> job = detail::JobAccess::make<T>();
+  Job<T> add(Task<T> task, detail::TaskHome home, std::source_location site) {
+    Job<T> job = detail::JobAccess::make<T>(site);
     add(detail::TaskRunOf<T>::make(std::move(task), job, executor(), home));
     return job;
   }
@@ -449,26 +455,26 @@ class TENURE_API TaskLoop {
 // Runs a task on this thread to its end. As with a call, what it makes belongs to the tidy around
 // it, and tapes that record see what it does.
 template <class T>
-T run(Task<T> task) {
+T run(Task<T> task, std::source_location site) {
   TaskLoop loop;
-  Job<T> job = loop.add(std::move(task), detail::TaskHome::callers);
+  Job<T> job = loop.add(std::move(task), detail::TaskHome::callers, site);
   loop.run();
   return job.get();
 }
 template <detail::MakesTask F>
-auto run(F fn) {
-  return run(detail::hold(std::move(fn)));
+auto run(F fn, std::source_location site = std::source_location::current()) {
+  return run(detail::hold(std::move(fn)), site);
 }
 
 // Runs several on this thread, in turns; their results in order. The first that fails cancels the
 // others, and its error is thrown once all have ended.
 template <class T>
-auto run_all(std::vector<Task<T>> tasks) {
+auto run_all(std::vector<Task<T>> tasks, std::source_location site) {
   TaskLoop loop;
   std::vector<Job<T>> jobs;
   jobs.reserve(tasks.size());
   for (Task<T>& task : tasks) {
-    jobs.push_back(loop.add(std::move(task), detail::TaskHome::callers));
+    jobs.push_back(loop.add(std::move(task), detail::TaskHome::callers, site));
   }
   loop.run_or_cancel();
   if constexpr (!std::is_void_v<T>) {
@@ -482,7 +488,7 @@ template <class... Ts>
   requires(sizeof...(Ts) > 0)
 std::tuple<Ts...> run_all(Task<Ts>... tasks) {
   TaskLoop loop;
-  std::tuple<Job<Ts>...> jobs{loop.add(std::move(tasks), detail::TaskHome::callers)...};
+  std::tuple<Job<Ts>...> jobs{loop.add(std::move(tasks), detail::TaskHome::callers, {})...};
   loop.run_or_cancel();
   return std::apply([](Job<Ts>&... job) { return std::tuple<Ts...>{job.get()...}; }, jobs);
 }
@@ -491,16 +497,16 @@ std::tuple<Ts...> run_all(Task<Ts>... tasks) {
 // that is open here, and is freed when it ends, but for its result. cancel() makes its next
 // co_await, or the one it waits at, throw a CancelledError.
 template <class T>
-Job<T> start(Task<T> task) {
-  Job<T> job = detail::JobAccess::make<T>();
+Job<T> start(Task<T> task, std::source_location site = std::source_location::current()) {
+  Job<T> job = detail::JobAccess::make<T>(site);
   const std::shared_ptr<detail::TaskExecutor> executor = detail::background_executor();
   executor->post(
       detail::TaskRunOf<T>::make(std::move(task), job, executor, detail::TaskHome::fresh));
   return job;
 }
 template <detail::MakesTask F>
-auto start(F fn) {
-  return start(detail::hold(std::move(fn)));
+auto start(F fn, std::source_location site = std::source_location::current()) {
+  return start(detail::hold(std::move(fn)), site);
 }
 
 }  // namespace tenure

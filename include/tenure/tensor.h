@@ -148,9 +148,11 @@ class TENURE_API Tensor {
   Job<std::vector<T>> read_async(
       std::source_location site = std::source_location::current()) const {
     auto held = std::make_shared<TensorSpan<T>>(view<T>(site));
-    return start_job<std::vector<T>>([held = std::move(held)](JobControl&) {
-      return std::vector<T>(held->begin(), held->end());
-    });
+    return start_job<std::vector<T>>(
+        [held = std::move(held)](JobControl&) {
+          return std::vector<T>(held->begin(), held->end());
+        },
+        site);
   }
 
  private:

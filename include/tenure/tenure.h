@@ -23,6 +23,7 @@
 #include "tenure/nn.h"
 #include "tenure/norm.h"
 #include "tenure/pool.h"
+#include "tenure/profile.h"
 #include "tenure/random.h"
 #include "tenure/recurrent.h"
 #include "tenure/recording.h"
@@ -39,4 +40,5 @@
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
 #include "tenure/views.h"
+#include "tenure/watch.h"
 #include "tenure/window.h"

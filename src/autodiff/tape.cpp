@@ -189,15 +189,30 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
   std::optional<Pin> pin;
   if (!of_this_trace) pin.emplace(tensor, "watch", site);
   if (!has_gradient(header.layout.dtype)) {
-    raise<DtypeError>("watch: {} has no gradient: only floating and complex dtypes do",
-                      header.layout.dtype);
+    raise_told<DtypeError>(
+        fmt::format("watch: {} has no gradient: only floating and complex dtypes do",
+                    header.layout.dtype),
+        {line_of("born", header), line_of("tape", *label_.get()), used_line(site, "watch")},
+        "cast it to a floating dtype first, and watch the result.");
   }
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    throw_recorded<TapeError>(
-        fmt::format("watch: this tape was used up by gradient() at {}", site_text(first_gradient_)),
-        site, first_gradient_);
+    raise_used_up("watch", fmt::format("{} was used up by its gradient()", title()), site);
   }
   tracked_.insert(header.value_id);
+}
+
+std::string Tape::title() const {
+  return options_.name.empty() ? "the tape" : label_text(*label_.get());
+}
+
+void Tape::raise_used_up(const char* op, const std::string& problem, std::source_location site) {
+  throw_recorded<TapeError>(
+      told(fmt::format("{}: {}", op, problem),
+           {line_of("born", *label_.get()),
+            {"used up", site_text(first_gradient_), "gradient", "what it had saved was freed"},
+            used_line(site, op)},
+           "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
+      site, first_gradient_);
 }
 
 std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const {
@@ -247,14 +262,20 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   }
 }
 
-void Tape::check_target(const Header& target, const Tensor& seed) {
+void Tape::check_target(const Header& target, const Tensor& seed, std::source_location site) {
   if (!has_gradient(target.layout.dtype)) {
-    raise<DtypeError>("gradient: the target is {}: only floating and complex dtypes have one",
-                      target.layout.dtype);
+    raise_told<DtypeError>(
+        fmt::format("gradient: the target is {}: only floating and complex dtypes have one",
+                    target.layout.dtype),
+        {line_of("target", target), used_line(site, "gradient")},
+        "cast it to a floating dtype while the tape records.");
   }
   if (seed.defined() && seed.shape() != target.layout.shape) {
-    raise<ShapeError>("gradient: output_gradient is {}, the target {}", seed.shape(),
-                      target.layout.shape);
+    raise_told<ShapeError>(fmt::format("gradient: output_gradient is {}, the target {}",
+                                       seed.shape(), target.layout.shape),
+                           {line_of("target", target), line_of("given", *Access::header(seed)),
+                            used_line(site, "gradient")},
+                           "the gradient that flows into a target has the target's shape.");
   }
 }
 
@@ -263,14 +284,13 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
                                    const GradientOptions& options, std::source_location site) {
   for (const Tensor& target : targets) checked(target, "gradient");
   if (first_gradient_.line() != 0 && !options_.persistent) {
-    throw_recorded<TapeError>(
-        fmt::format("gradient: a tape gives its gradient once, and gave it at {}: make it "
-                    "persistent for more: GradientTape tape({{.persistent = true}})",
-                    site_text(first_gradient_)),
-        site, first_gradient_);
+    raise_used_up("gradient",
+                  fmt::format("a tape gives its gradient once, and {} gave it at {}", title(),
+                              site_text(first_gradient_)),
+                  site);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    check_target(*Access::header(targets[i]), seeds[i]);
+    check_target(*Access::header(targets[i]), seeds[i], site);
   }
   if (first_gradient_.line() == 0) first_gradient_ = site;
 

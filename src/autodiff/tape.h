@@ -69,7 +69,10 @@ class Tape final : public ops::Recorder {
   std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
   void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
                  std::source_location site);
-  static void check_target(const Header& target, const Tensor& seed);
+  static void check_target(const Header& target, const Tensor& seed, std::source_location site);
+  std::string title() const;
+  [[noreturn]] void raise_used_up(const char* op, const std::string& problem,
+                                  std::source_location site);
   void stop() noexcept;
 
   TapeOptions options_;

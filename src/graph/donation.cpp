@@ -11,7 +11,8 @@ namespace tenure::graph {
 using detail::Access;
 using detail::Header;
 
-std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated) {
+std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated,
+                                  std::source_location site) {
   std::vector<bool> given(graph.inputs.size(), false), taken(graph.results.size(), false);
   for (const std::size_t input : donated) {
     const Value& value = graph.values[graph.inputs[input]];
@@ -28,11 +29,13 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
         results += fmt::format("{}{} {}", results.empty() ? "" : ", ", graph.values[result].dtype,
                                graph.values[result].shape);
       }
-      raise<ValueError>(
-          "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}. Pass it "
-          "without donate.",
-          input, value.dtype, value.shape, label_text(*graph.function.get()),
-          results.empty() ? "nothing" : results);
+      detail::raise_told<ValueError>(
+          fmt::format(
+              "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}",
+              input, value.dtype, value.shape, label_text(*graph.function.get()),
+              results.empty() ? "nothing" : results),
+          {line_of("born", *graph.function.get()), detail::used_line(site, "call")},
+          "pass it without donate: a result takes it over only if it has its dtype and size.");
     }
     taken[fits] = true;
     given[input] = true;
@@ -48,19 +51,24 @@ Donation::Donation(std::span<const Tensor> in, std::span<const std::size_t> dona
     if (header.is_symbolic()) continue;  // the plan of the function around decides
     for (std::size_t j = 0; j < in.size(); ++j) {
       if (j != i && Access::header(in[j]) == &header) {
-        raise<ValueError>("donate: argument {} is also argument {}", i, j);
+        detail::raise_told<ValueError>(
+            fmt::format("donate: argument {} is also argument {}", i, j),
+            {line_of("born", header), line_of("function", *function.get()),
+             detail::used_line(site, "call")},
+            "pass a clone as one of them, without donate.");
       }
     }
     const detail::Pin pin(in[i], "donate", site);
     const bool shared = pin->storage->handles.load(std::memory_order_acquire) != 1;
     if (!shared && !pin->storage->is_external()) continue;
-    std::string holders;
-    for (const Holder& holder : why_alive(in[i])) holders += "\n  " + holder.text;
-    raise<ValueError>(
-        "donate: argument {}, {} {}, does not own its bytes alone{}: pass it without donate, or "
-        "pass a copy. They are held by:{}",
-        i, header.layout.dtype, header.layout.shape, shared ? "" : " (they came from outside)",
-        holders);
+    std::vector<detail::Line> lines{line_of("born", header), line_of("function", *function.get()),
+                                    detail::used_line(site, "call")};
+    for (const Holder& holder : why_alive(in[i])) lines.push_back({"holder", holder.text, ""});
+    detail::raise_told<ValueError>(
+        fmt::format("donate: argument {}, {} {}, does not own its bytes alone{}", i,
+                    header.layout.dtype, header.layout.shape,
+                    shared ? "" : " (they came from outside)"),
+        lines, "pass it without donate, pass a copy (x + 0), or let go of the others first.");
   }
 }
 

@@ -11,7 +11,8 @@ namespace tenure::graph {
 
 // Which inputs are donated, having made sure that each fits a result of its own in the graph as
 // written.
-std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated);
+std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated,
+                                  std::source_location site);
 
 // The donations of one call. Nothing else may use the bytes; they are taken only once nothing can
 // fail any more for want of memory.

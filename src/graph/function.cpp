@@ -15,6 +15,7 @@
 #include "graph/program.h"
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/out_of_memory.h"
 #include "memory/text.h"
 
 namespace tenure::detail {
@@ -50,6 +51,11 @@ std::string signature_of(const Entry& entry) {
 }  // namespace
 
 struct FunctionState {
+  FunctionState();
+  ~FunctionState();
+  FunctionState(const FunctionState&) = delete;
+  FunctionState& operator=(const FunctionState&) = delete;
+
   LabelRef label;
   FunctionOptions options;
   std::mutex mutex;
@@ -59,6 +65,46 @@ struct FunctionState {
   // Signatures that are being traced, and by whom: a function may call itself only with another.
   std::vector<std::pair<std::thread::id, std::vector<std::int64_t>>> in_progress;
 };
+
+namespace {
+
+// All functions there are, for whoever asks what memory they keep.
+struct Functions {
+  static Functions& instance() {
+    static Functions* functions = new Functions;
+    return *functions;
+  }
+  std::mutex mutex;
+  std::set<FunctionState*> all;
+};
+
+void list_kept(std::vector<KeptBytes>& kept) {
+  Functions& functions = Functions::instance();
+  const std::lock_guard lock(functions.mutex);
+  for (FunctionState* state : functions.all) {
+    const std::unique_lock busy(state->mutex, std::try_to_lock);
+    if (!busy) continue;  // being called: it is told of the next time
+    std::size_t bytes = 0;
+    for (const Entry& entry : state->entries) bytes += entry.program->held_bytes();
+    kept.push_back({fmt::format("{} (made {}), {} trace{}", label_text(*state->label.get()),
+                                site_text(state->label->site), state->entries.size(),
+                                state->entries.size() == 1 ? "" : "s"),
+                    bytes});
+  }
+}
+
+}  // namespace
+
+FunctionState::FunctionState() {
+  list_functions.store(list_kept);
+  const std::lock_guard lock(Functions::instance().mutex);
+  Functions::instance().all.insert(this);
+}
+
+FunctionState::~FunctionState() {
+  const std::lock_guard lock(Functions::instance().mutex);
+  Functions::instance().all.erase(this);
+}
 
 namespace {
 
@@ -106,14 +152,15 @@ std::string what_changes(const std::list<Entry>& entries) {
 
 class InProgress {
  public:
-  InProgress(FunctionState& state, const Key& key) : state_(state) {
+  InProgress(FunctionState& state, const Key& key, std::source_location site) : state_(state) {
     const std::lock_guard lock(state.mutex);
     std::pair mine{std::this_thread::get_id(), std::vector(key.words().begin(), key.words().end())};
     if (std::ranges::find(state.in_progress, mine) != state.in_progress.end()) {
-      raise<UnsupportedError>(
-          "{} calls itself with the arguments it is being traced for, without end: use while_loop, "
-          "or call it with a number that counts down",
-          label_text(*state.label.get()));
+      raise_told<UnsupportedError>(
+          fmt::format("{} calls itself with the arguments it is being traced for, without end",
+                      label_text(*state.label.get())),
+          {line_of("born", *state.label.get()), used_line(site, "call")},
+          "use while_loop, or call it with a number that counts down.");
     }
     words_ = mine.second;
     state.in_progress.push_back(std::move(mine));
@@ -134,7 +181,7 @@ class InProgress {
 Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> in,
                  std::span<const std::size_t> donated, const Tracing& tracing,
                  std::source_location site) {
-  const InProgress in_progress(state, key);
+  const InProgress in_progress(state, key, site);
   const events::Span span("trace", state.label->text, site);
   Entry entry;
   entry.words.assign(key.words().begin(), key.words().end());
@@ -155,7 +202,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);
   graph::ProgramOptions options;
-  options.donated = graph::check_donations(traced->graph, donated);
+  options.donated = graph::check_donations(traced->graph, donated, site);
   entry.program = std::make_shared<graph::Program>(
       std::make_shared<graph::Graph>(std::move(traced->graph)), std::move(options));
   return entry;
@@ -254,8 +301,9 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
 void FunctionCore::input(int argument, std::vector<Dim> dims) {
   const std::lock_guard lock(state_->mutex);
   if (!state_->entries.empty()) {
-    raise<ValueError>("input: {} was called before: declare its arguments first",
-                      label_text(*state_->label.get()));
+    raise_told<ValueError>(fmt::format("input: {} was called before: declare its arguments first",
+                                       label_text(*state_->label.get())),
+                           {line_of("born", *state_->label.get())}, "");
   }
   state_->free_dims.declare(*state_->label.get(), argument, std::move(dims));
 }

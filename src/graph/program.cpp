@@ -5,7 +5,10 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/forms.h"
+#include "memory/out_of_memory.h"
+#include "memory/text.h"
 #include "ops/prepared.h"
+#include "ops/profiler.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
 
@@ -18,7 +21,7 @@ using detail::StorageRef;
 
 namespace {
 
-// The bytes of a tensor, row-major, held.
+// The bytes of an argument, row-major, held.
 StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location site) {
   const Tensor whole = Access::header(x)->layout.contiguous ? x : contiguous(Arg(x, site));
   const detail::Pin pin(whole, "call", site);
@@ -28,23 +31,66 @@ StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location si
   return StorageRef(pin->storage);
 }
 
-void check_session(const Header& header, const detail::Context& context,
-                   std::source_location site) {
-  if (header.session.load(std::memory_order_relaxed) != context.session) {
-    raise_wrong_session(header, {.op = "call", .site = site}, context.session);
-  }
+// Refuses what has ended, or is of another session, in the name of the function. `input` is -1 for
+// what is no argument.
+void check_usable(const Header& header, const detail::Context& context,
+                  const detail::Label* function, int input, std::source_location site) {
+  const bool here = header.session.load(std::memory_order_relaxed) == context.session;
+  if (here && !header.is_dead()) [[likely]]
+    return;
+  constexpr std::uint32_t kCopies = 3;  // of an argument's handle, on the way here
+  const std::string op = function != nullptr ? label_text(*function) : "call";
+  const detail::Use use{op, input, site, input < 0 ? 0 : kCopies};
+  if (header.is_dead()) raise_disposed(header, use);
+  raise_wrong_session(header, use, context.session);
 }
 
 StorageRef held_value(detail::VariableState& variable, const detail::Context& context,
-                      std::source_location site) {
+                      const detail::Label* function, std::source_location site) {
   const std::lock_guard lock(variable.mutex);
   Header& slot = *variable.value.get();
-  check_session(slot, context, site);
+  check_usable(slot, context, function, -1, site);
   if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site});
   detail::retain(slot.storage);
   StorageRef held(slot.storage);
   unpin(slot);
   return held;
+}
+
+std::string shapes_text(const void* args) {
+  std::string text;
+  for (const ops::KernelView& view : static_cast<const ops::KernelArgs*>(args)->in) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", *view.shape);
+  }
+  return text;
+}
+
+[[gnu::noinline]] void tell(detail::OpWatch& watch, const ops::OpDef& op, const Node* node,
+                            detail::Label* function, const ops::KernelArgs& args,
+                            std::source_location site) {
+  std::size_t bytes = 0;
+  for (const ops::KernelView& view : args.out) {
+    bytes += static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
+  }
+  watch.end({.op = op.name,
+             .function = function,
+             .site = node != nullptr && node->site.line() != 0 ? node->site : site,
+             .shapes = shapes_text,
+             .shapes_of = &args,
+             .result_bytes = bytes});
+}
+
+[[noreturn]] void raise_in_step(const ops::Problem& problem, const ops::OpDef& op, const Node* node,
+                                const detail::Label* function, std::source_location site) {
+  std::vector<detail::Line> lines;
+  if (node != nullptr) lines.push_back({"step", detail::site_text(node->site), op.name});
+  if (function != nullptr) lines.push_back(line_of("function", *function));
+  lines.push_back(detail::used_line(site, "call"));
+  try {
+    ops::raise_problem(problem, op.name);
+  } catch (const ValueError& error) {
+    detail::raise_told<ValueError>(error.what(), lines, "");
+  }
 }
 
 StorageRef share(Storage* storage) {
@@ -94,6 +140,7 @@ void Program::patch(Frame& frame, std::span<const Patch> patches) {
 void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                         std::source_location site) {
   const std::span<const ops::KernelView> views = frame.views;
+  detail::MemoryWatch* watches = detail::context().watch;
   ops::Problem problem;
   for (std::size_t i = begin; i < end; ++i) {
     const Step& step = steps_[i];
@@ -122,13 +169,16 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                                      args.in[input.wanted.input].data);
       if (prepared) args.prepared = prepared->data;
     }
+    detail::OpWatch watch(watches);
     if (detail::events::on()) [[unlikely]] {
       run_timed(*step.op, step.run, args, step.node != nullptr ? step.node->site : site);
     } else {
       step.run(args);
     }
     if (problem.format != nullptr) [[unlikely]]
-      ops::raise_problem(problem, step.op->name);
+      raise_in_step(problem, *step.op, step.node, graph_.function.get(), site);
+    if (watch) [[unlikely]]
+      tell(watch, *step.op, step.node, graph_.function.get(), args, site);
   }
 }
 
@@ -159,15 +209,18 @@ class Program::Call {
 
  private:
   void hold(std::span<const Tensor> in) {
+    const detail::Label* function = p_.graph_.function.get();
     for (std::size_t i = 0; i < in.size(); ++i) {
+      check_usable(*Access::header(in[i]), context_, function, static_cast<int>(i), site_);
       frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
     }
     variables_ = frame_->held.size();
     for (const VariableUse& use : p_.graph_.variables) {
-      frame_->held.push_back(use.read ? held_value(*use.variable, context_, site_) : StorageRef());
+      frame_->held.push_back(use.read ? held_value(*use.variable, context_, function, site_)
+                                      : StorageRef());
     }
     for (const Capture& capture : p_.graph_.captures) {
-      check_session(capture.header(), context_, site_);
+      check_usable(capture.header(), context_, function, -1, site_);
     }
     results_ = frame_->held.size();
     frame_->held.resize(results_ + p_.result_buffers_);
@@ -290,7 +343,12 @@ class Program::Call {
 
 void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
                   const Donation* donation) {
-  Call(*this, site).run(in, out, donation);
+  try {
+    Call(*this, site).run(in, out, donation);
+  } catch (const OutOfMemoryError& error) {
+    const detail::Label* function = graph_.function.get();
+    detail::raise_with_use(error, site, function != nullptr ? label_text(*function) : "call");
+  }
 }
 
 }  // namespace tenure::graph

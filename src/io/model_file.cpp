@@ -39,7 +39,7 @@ struct Entries {
 
 std::vector<NamedVariable> weights_of(const nn::Model& model, const char* what,
                                       std::source_location site) {
-  nn::detail::check_alive(nn::detail::ModelAccess::base(model), site);
+  nn::detail::check_alive(nn::detail::ModelAccess::base(model), site, what);
   if (!model.is_built()) {
     raise<ValueError>(
         "{}: {} has no weights yet: call it, build it, or give its first layer an input_shape",
@@ -134,7 +134,7 @@ std::vector<NamedVariable> compile_from(const Origin& origin, const SafetensorsR
   return about_file(origin, [&] {
     const Json json = parse_model_json(origin, text->second);
     model.compile(compile_from_json(origin, json), site);
-    const auto compiled = nn::detail::compiled_of(model, "load_model");
+    const auto compiled = nn::detail::compiled_of(model, "load_model", site);
     int held_back = 0;
     nn::detail::ConfigReader(json, "compile")("held_back", held_back);
     if (held_back < 0 || held_back >= compiled->options.accumulate) {

@@ -208,7 +208,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
   const detail::EagerScope eager;
   const tenure::detail::CallScope call("save_tfjs_model", site);
   ModelBase& base = detail::ModelAccess::base(model);
-  detail::check_alive(base, site);
+  detail::check_alive(base, site, "save_tfjs_model");
   if (detail::structure_of(base) == nullptr) {
     raise<UnsupportedError>(
         "save_tfjs_model: {} does not know its inputs, or is a model of your own: only models of "

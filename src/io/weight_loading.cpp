@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "core/raise.h"
+#include "memory/text.h"
+#include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 
@@ -29,16 +31,24 @@ void WeightFaults::raise(const Origin& origin, const std::string& what) const {
   if (!text.empty()) origin.fail("the weights do not fit {}; nothing was changed{}", what, text);
 }
 
+namespace {
+
+std::string made_at(const Variable& variable) {
+  return detail::site_text(detail::Access::state(variable)->label->site);
+}
+
+}  // namespace
+
 std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& info) {
   const Variable& variable = weight.variable;
   if (info.shape != variable.shape()) {
-    return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name, info.shape,
-                       variable.shape());
+    return fmt::format("\"{}\" is {} in the file, {} in the model (made {})", weight.name,
+                       info.shape, variable.shape(), made_at(variable));
   }
   const bool floats = info.dtype && is_floating(*info.dtype) && is_floating(variable.dtype());
   if (!floats && info.dtype != variable.dtype()) {
-    return fmt::format("\"{}\" is {} in the file, {} in the model", weight.name,
-                       printable(info.type), variable.dtype());
+    return fmt::format("\"{}\" is {} in the file, {} in the model (made {})", weight.name,
+                       printable(info.type), variable.dtype(), made_at(variable));
   }
   return {};
 }

@@ -15,6 +15,7 @@ namespace tenure::detail {
 
 struct FreeSizes;
 struct Label;
+struct MemoryWatch;
 struct Scope;
 struct SessionState;
 
@@ -41,6 +42,7 @@ struct Context {
   const FreeSizes* free = nullptr;  // of a function traced for any size
   UserCall call;
   RandomState* random = nullptr;
+  MemoryWatch* watch = nullptr;  // what profiles this task (memory_watch.h), innermost first
   std::uint32_t thread = 0;
 };
 

@@ -213,7 +213,7 @@ void tell_what_lives() {
     write_storage(*header.storage, Kind::allocate, true);
     write_birth(header, header.scope.load(std::memory_order_relaxed), kBefore);
   });
-  write_numbers(Kind::live, live_bytes(), 0);
+  write_numbers(Kind::live, live_bytes(nullptr), 0);
 }
 
 }  // namespace tenure::detail::events

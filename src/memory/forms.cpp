@@ -148,7 +148,7 @@ void drop_all_of(Storage& storage) noexcept {
   free_detached(forms);
 }
 
-bool drop_forms_of(SessionState* session) noexcept {
+std::size_t drop_forms_of(SessionState* session) noexcept {
   Storage* dropped = nullptr;  // linked as free storages are, which these are not yet
   {
     const std::lock_guard guard(g_forms);
@@ -164,13 +164,14 @@ bool drop_forms_of(SessionState* session) noexcept {
       form = next;
     }
   }
-  const bool any = dropped != nullptr;
+  std::size_t dropped_bytes = 0;
   while (dropped != nullptr) {
     Storage* bytes = dropped;
     dropped = bytes->next_free;
+    dropped_bytes += bytes->nbytes;
     release(bytes);
   }
-  return any;
+  return dropped_bytes;
 }
 
 }  // namespace tenure::detail

@@ -72,7 +72,7 @@ inline void drop_forms(Storage& storage) noexcept {
   if (storage.forms.load(std::memory_order_relaxed) != nullptr) drop_all_of(storage);
 }
 
-// Drops the forms charged to a session (null: of all). False if there was none.
-bool drop_forms_of(SessionState* session) noexcept;
+// Drops the forms charged to a session (null: of all). Returns the bytes they had.
+std::size_t drop_forms_of(SessionState* session) noexcept;
 
 }  // namespace tenure::detail

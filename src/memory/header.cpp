@@ -6,9 +6,11 @@
 #include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
+#include "memory/memory_watch.h"
 #include "memory/scope.h"
 #include "memory/session.h"
 #include "memory/slab.h"
+#include "memory/stacks.h"
 
 namespace tenure::detail {
 namespace {
@@ -39,6 +41,8 @@ inline void fill_in(Header& header, Context& context, Layout layout, const char*
       birth.op = call.op;
       birth.backward = call.backward;
     }
+    if (keeps_call_stacks()) [[unlikely]]
+      record_birth_stack(header);
   }
 }
 
@@ -59,6 +63,8 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
   header->handles.store(1, std::memory_order_release);
   if constexpr (kLifetimes) {
     if (context.scope != nullptr) join_scope(*context.scope, *header);
+    if (context.watch != nullptr) [[unlikely]]
+      note_birth(context, header->id);
   }
   return header;
 }
@@ -104,6 +110,8 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
                    birth.thread, birth.backward, birth.scope != nullptr};
   if (birth.scope != nullptr) birth.scope->retain();
   header->owner = std::move(owner);
+  if (from.stacks.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    share_birth_stack(from, *header);
   if (LabelRef name = name_of(from)) {
     header->name.store(name.get(), std::memory_order_relaxed);
     name->retain();
@@ -143,6 +151,8 @@ void destroy(Header* header) noexcept {
     header->death.bytes.store(Bytes::in_use, std::memory_order_relaxed);
   }
   if (header->owner) header->owner = {};
+  if (header->stacks.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    drop_stacks(*header);
   header->trace = 0;
   Slab<Header>::instance().free(header);
 }
@@ -164,6 +174,8 @@ bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) n
   header.death.cause = cause;
   header.death.site = site;
   header.death.by = std::move(by);
+  if (keeps_call_stacks()) [[unlikely]]
+    record_death_stack(header);
   header.life.fetch_or(Header::kRecorded, std::memory_order_release);
   unpin(header);
   return true;

@@ -71,6 +71,12 @@ struct DeathRecord {
   std::atomic<Bytes> bytes{Bytes::in_use};
 };
 
+// Kept for those who ask for it (stacks.h).
+struct CallStacks {
+  CallStack birth;
+  CallStack death;
+};
+
 struct alignas(64) Header {
   static constexpr std::uint32_t kDead = 1u << 31;
   static constexpr std::uint32_t kRecorded = 1u << 30;
@@ -97,6 +103,7 @@ struct alignas(64) Header {
   std::uint64_t trace = 0;  // whose value it is; 0: not symbolic
   std::uint32_t value = 0;  // its index there,
   std::uint32_t body = 0;   // in this body of the function: 0, or a branch or loop in it
+  std::atomic<CallStacks*> stacks{nullptr};  // its own
   Header* next_free = nullptr;
 
   bool is_symbolic() const { return trace != 0; }

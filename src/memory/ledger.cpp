@@ -12,6 +12,8 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/forms.h"
+#include "memory/memory_watch.h"
+#include "memory/out_of_memory.h"
 #include "memory/pool.h"
 #include "memory/text.h"
 
@@ -41,49 +43,6 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
   return true;
 }
 
-std::string_view name(Claim claim) {
-  switch (claim) {
-    case Claim::other:
-      return "other";
-    case Claim::saved_for_backward:
-      return "saved for backward";
-    case Claim::gradient:
-      return "gradient";
-    case Claim::layer_state:
-      return "layer state";
-    case Claim::optimizer_state:
-      return "optimizer state";
-    case Claim::parameter:
-      return "parameter";
-  }
-  return "";
-}
-
-[[noreturn]] void raise_out_of_memory(std::size_t nbytes, SessionState* session) {
-  const std::size_t budget =
-      session != nullptr ? session->budget.load(std::memory_order_relaxed) : pool({}).budget();
-  const std::vector<LargeHolder> largest = largest_holders(5);
-  std::string text = fmt::format("OutOfMemoryError: allocate: {} requested", bytes_text(nbytes));
-  if (budget != 0) {
-    text += session != nullptr ? fmt::format(", the budget of {} is ", session_name(session))
-                               : ", the memory budget is ";
-    text += bytes_text(budget);
-  }
-  text += fmt::format(", {} live\n", bytes_text(g_live.load(std::memory_order_relaxed)));
-  if (!largest.empty()) text += "\n  the largest live tensors:\n";
-  std::vector<Story> stories;
-  for (const LargeHolder& holder : largest) {
-    const Story& story = holder.story;
-    text += fmt::format("  {:>12}  {}, {}, born {} {}\n", bytes_text(holder.nbytes), story.title(),
-                        name(holder.claim), site_text(story.birth.site), story.birth.op);
-    stories.push_back(story);
-  }
-  text += "\n  dispose what is no longer needed, wrap the step in a tidy, or raise the budget.";
-  const UserCall& call = context().call;
-  events::raised(text, call.op != nullptr ? call.site : std::source_location());
-  throw OutOfMemoryError(text, nbytes, budget, std::move(stories));
-}
-
 // Memory charged to the session, or nullptr; then it says whether that session has no more.
 [[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
                                                SessionState* session, bool& over_budget) {
@@ -101,7 +60,11 @@ std::string_view name(Claim claim) {
     if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
     return nullptr;
   }
-  if constexpr (kLifetimes) count_bytes(g_live, g_peak, nbytes);
+  if constexpr (kLifetimes) {
+    count_bytes(g_live, g_peak, nbytes);
+    if (memory_is_watched()) [[unlikely]]
+      note_bytes(static_cast<std::int64_t>(nbytes));
+  }
   if (session != nullptr) {
     count_bytes(session->live, session->peak, nbytes);
     session->retain();
@@ -114,10 +77,14 @@ std::string_view name(Claim claim) {
 // Memory that was not there: with the forms' (forms.h) given back, or the end of it.
 [[gnu::noinline]] Storage* allocate_under_pressure(Device device, std::size_t nbytes,
                                                    SessionState* session, bool over_budget) {
-  if (drop_forms_of(over_budget ? session : nullptr)) {
+  Shortage shortage{nbytes, over_budget ? session : nullptr};
+  if (!over_budget) shortage.pooled_given_back = last_given_back();
+  shortage.forms_given_back = drop_forms_of(shortage.session);
+  if (shortage.forms_given_back != 0) {
     if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+    shortage.session = over_budget ? session : nullptr;
   }
-  raise_out_of_memory(nbytes, over_budget ? session : nullptr);
+  raise_out_of_memory(shortage);
 }
 
 bool smaller_than_storage(const Header& header) {
@@ -172,7 +139,11 @@ void free_storage(Storage* storage) noexcept {
     (*deleter)();
     return;
   }
-  if constexpr (kLifetimes) g_live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
+  if constexpr (kLifetimes) {
+    g_live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
+    if (memory_is_watched()) [[unlikely]]
+      note_bytes(-static_cast<std::int64_t>(storage->nbytes));
+  }
   if (session != nullptr) {
     session->live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
     session->in_use.fetch_sub(storage->capacity, std::memory_order_relaxed);
@@ -182,7 +153,9 @@ void free_storage(Storage* storage) noexcept {
 }
 
 void move_storage(Storage& storage, SessionState* to) {
-  if (to != nullptr && !charge(*to, storage.capacity)) raise_out_of_memory(storage.nbytes, to);
+  if (to != nullptr && !charge(*to, storage.capacity)) {
+    raise_out_of_memory({.requested = storage.nbytes, .session = to});
+  }
   SessionState* from = storage.session;
   const bool counted = !storage.is_external();
   if (to != nullptr) {
@@ -197,7 +170,9 @@ void move_storage(Storage& storage, SessionState* to) {
   }
 }
 
-std::size_t live_bytes() noexcept { return g_live.load(std::memory_order_relaxed); }
+std::size_t live_bytes(const SessionState* session) noexcept {
+  return (session != nullptr ? session->live : g_live).load(std::memory_order_relaxed);
+}
 
 MemoryInfo memory_of(SessionState* session) {
   MemoryInfo info;
@@ -266,7 +241,7 @@ MemoryInfo memory_of(SessionState* session) {
   return info;
 }
 
-std::vector<LargeHolder> largest_holders(std::size_t count) {
+std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session) {
   struct Candidate {
     std::size_t nbytes = 0;
     Claim claim = Claim::other;
@@ -276,6 +251,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count) {
   };
   std::unordered_map<const Storage*, Candidate> storages;
   for_each_holder([&](Header& header) {
+    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
     Candidate& candidate = storages[header.storage];
     candidate.nbytes = header.storage->nbytes;
     candidate.claim = std::max(candidate.claim, header.claim.load(std::memory_order_relaxed));
@@ -296,7 +272,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count) {
   for_each_holder([&](Header& header) {  // again, so that each is held while its story is told
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (sorted[i].header != &header || sorted[i].id != header.id) continue;
-      largest[i] = {sorted[i].nbytes, sorted[i].claim, make_story(header)};
+      largest[i] = {sorted[i].nbytes, sorted[i].claim, story_of_shown(header)};
     }
   });
   std::erase_if(largest, [](const LargeHolder& holder) { return holder.story.id == 0; });
@@ -308,7 +284,7 @@ std::vector<Holder> holders_of(const Storage& storage) {
   for_each_holder([&](Header& header) {
     if (header.storage != &storage) return;
     Holder holder;
-    holder.story = make_story(header);
+    holder.story = story_of_shown(header);
     holder.is_tensor = header.role == Role::tensor;
     holder.is_small_view = smaller_than_storage(header);
     if (header.owner) holder.owner = label_text(*header.owner.get());
@@ -378,7 +354,7 @@ std::vector<Story> LeakCheck::survivors() const {
   std::vector<Story> stories;
   detail::for_each_holder([&](detail::Header& header) {
     if (header.role != detail::Role::tensor || header.id < first_id_) return;
-    Story story = detail::make_story(header);
+    Story story = detail::story_of_shown(header);
     for (const Holder& holder : detail::holders_of(*header.storage)) {
       if (holder.story.id != header.id || !holder.is_tensor)
         story.other_holders.push_back(holder.text);

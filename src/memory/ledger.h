@@ -36,8 +36,16 @@ void for_each_holder(Visit&& visit) {
       [](Header* header) { release(header); });
 }
 
-std::size_t live_bytes() noexcept;
+// Of a holder that for_each_holder shows: the handle that holds it meanwhile does not count.
+inline Story story_of_shown(const Header& header) {
+  Story story = make_story(header);
+  --story.handles;
+  return story;
+}
+
 MemoryInfo memory_of(SessionState* session);  // null: the process
+std::size_t live_bytes(
+    const SessionState* session) noexcept;  // the same figure, at the price of a load
 
 // The storages that hold most, each by one of its holders.
 struct LargeHolder {
@@ -45,7 +53,7 @@ struct LargeHolder {
   Claim claim = Claim::other;
   Story story;
 };
-std::vector<LargeHolder> largest_holders(std::size_t count);
+std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session);
 
 std::vector<Holder> holders_of(const Storage& storage);
 

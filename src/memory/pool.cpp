@@ -6,6 +6,7 @@
 #include <bit>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "memory/events.h"
 #include "memory/slab.h"
@@ -59,7 +60,11 @@ bool should_fail() {
   return g_allocations.fetch_add(1, std::memory_order_relaxed) + 1 == at;
 }
 
+thread_local std::size_t t_given_back = 0;
+
 }  // namespace
+
+std::size_t last_given_back() { return std::exchange(t_given_back, 0); }
 
 void fail_nth_allocation(std::int64_t nth) {
   g_allocations.store(0, std::memory_order_relaxed);
@@ -127,7 +132,7 @@ Storage* Pool::allocate(std::size_t nbytes) {
     const auto least = static_cast<std::uint32_t>(std::max<std::size_t>(kPage / bytes, 1));
     bool grown = grow(index, usual);
     if (!grown) {
-      trim();
+      t_given_back = trim();
       grown = grow(index, usual) || (least < usual && grow(index, least));
     }
     if (!grown) return nullptr;

@@ -76,6 +76,8 @@ class Pool {
 };
 
 Pool& pool(Device device);
+// What the last allocation on this thread that found no memory gave back to the system first; once.
+std::size_t last_given_back();
 
 // Tests only: the nth allocation from now fails as if memory had run out (0 turns it off).
 void fail_nth_allocation(std::int64_t nth);

@@ -114,9 +114,9 @@ void adopt_outward(Scope& from, Header& header) noexcept {
   if (outer != nullptr) join_scope(*outer, header);
 }
 
-bool closes_in_order(Context& context, const Scope* scope) noexcept {
+bool closes_in_order(Context& context, const Scope& scope) noexcept {
   drop_ended(context);
-  return context.scope == scope && scope->home == &context;
+  return context.scope == &scope && scope.home == &context;
 }
 
 void close_scope(Context& context, Scope* scope) noexcept {

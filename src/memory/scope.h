@@ -27,7 +27,7 @@ struct Scope {
 
 Scope* open_scope(Context& context, std::string_view name, std::source_location site);
 // Whether it is the innermost: scopes close in the reverse order of opening.
-bool closes_in_order(Context& context, const Scope* scope) noexcept;
+bool closes_in_order(Context& context, const Scope& scope) noexcept;
 // Disposes what is left in the scope. The others of the context are as they were, also when it was
 // not the innermost.
 void close_scope(Context& context, Scope* scope) noexcept;

@@ -47,17 +47,25 @@ MemoryInfo Session::memory() const { return detail::memory_of(state_); }
 std::vector<Story> Session::close(std::source_location site) {
   if (state_ == nullptr) raise<ValueError>("close: the default session cannot be closed");
   if (const int running = state_->running.load(); running > 0) {
-    detail::throw_recorded<BusyError>(
+    std::vector<detail::Line> lines{line_of("born", *state_->label.get())};
+    if (const std::source_location at = state_->ran_at.load(); at.line() != 0) {
+      lines.push_back({"running", detail::site_text(at), "run"});
+    }
+    lines.push_back(detail::used_line(site, "close"));
+    const std::string problem =
         fmt::format("close: {} is running on {} thread{}", detail::session_name(state_), running,
-                    running == 1 ? "" : "s"),
+                    running == 1 ? "" : "s");
+    detail::throw_recorded<BusyError>(
+        detail::told(problem, lines, "let what runs in it end first: it uses the session's tensors."),
         site);
   }
   std::vector<Story> disposed;  // what was alive, and is about to be disposed
   if (state_->closed.exchange(true)) return disposed;
+  state_->closed_at.store(site);
   // The stories first: they may run out of memory, the disposing cannot.
   detail::for_each_holder([&](detail::Header& header) {
     if (header.session.load(std::memory_order_relaxed) != state_) return;
-    if (header.role == detail::Role::tensor) disposed.push_back(detail::make_story(header));
+    if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
   });
   detail::for_each_holder([&](detail::Header& header) {
     if (header.session.load(std::memory_order_relaxed) != state_) return;
@@ -72,10 +80,16 @@ Session::Entered::Entered(Session& session, std::source_location site)
     state_->running.fetch_add(1);
     if (state_->closed.load()) {
       state_->running.fetch_sub(1);
-      raise<ValueError>("run: {} was closed, and run at {}", detail::session_name(state_),
-                        detail::site_text(site));
+      Story story;
+      story.name = state_->label->text;
+      story.birth.op = "session";
+      story.birth.site = state_->label->site;
+      story.death = Death{Cause::disposed, state_->closed_at.load(), "close()"};
+      detail::raise_ended("run", detail::session_name(state_), std::move(story), site,
+                          "run what is left before closing it, or make a new session.", "closed");
     }
   }
+  if (state_ != nullptr) state_->ran_at.store(site);
   if (state_ != nullptr) state_->retain();  // a Session may be destroyed while it runs elsewhere
   detail::context().session = state_;
 }

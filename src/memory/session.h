@@ -20,7 +20,9 @@ struct SessionState {
   std::atomic<std::size_t> live{0};
   std::atomic<std::size_t> peak{0};
   std::atomic<bool> closed{false};
-  std::atomic<int> running{0};  // threads inside Session::run
+  std::atomic<int> running{0};                    // threads inside Session::run
+  std::atomic<std::source_location> ran_at{};     // the last of these that began
+  std::atomic<std::source_location> closed_at{};  // once it is
 
   void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {

@@ -58,6 +58,12 @@ class Slab {
     }
   }
 
+  // Objects that are not free. Those in other threads' caches count as such, so that the number
+  // tells how many more or fewer there are while only this thread makes and frees them.
+  std::size_t in_use() const noexcept {
+    return taken_.load(std::memory_order_relaxed) - static_cast<std::size_t>(t_cache.count);
+  }
+
   static bool try_retain(T& object) noexcept {
     std::uint32_t count = object.handles.load(std::memory_order_relaxed);
     while (count != 0) {
@@ -114,6 +120,7 @@ class Slab {
       object->next_free = cache.head;
       cache.head = object;
       ++cache.count;
+      taken_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
@@ -125,6 +132,7 @@ class Slab {
       object->next_free = free_;
       free_ = object;
       --cache.count;
+      taken_.fetch_sub(1, std::memory_order_relaxed);
     }
     if (cache.head == nullptr) cache.count = 0;
   }
@@ -141,6 +149,7 @@ class Slab {
 
   SpinLock lock_;
   T* free_ = nullptr;
+  std::atomic<std::size_t> taken_{0};  // by threads, from the list of free ones
   std::atomic<Chunk*> chunks_{nullptr};
   static constinit thread_local Cache t_cache;
 

@@ -19,51 +19,60 @@ namespace tenure {
 namespace detail {
 namespace {
 
-// The lines of a life: what happened, where, what did it, and more of it; in columns.
-struct Row {
-  std::string_view label;
-  std::string place;
-  std::string what;
-  std::string rest;
-};
-
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<Line>& lines) {
   std::size_t place = 0, what = 0;
-  for (const Row& row : rows) {
-    place = std::max(place, row.place.size());
-    what = std::max(what, row.what.size());
+  for (const Line& line : lines) {
+    place = std::max(place, line.place.size());
+    what = std::max(what, line.what.size());
   }
   std::string text;
-  for (const Row& row : rows) {
-    std::string line = fmt::format("  {:<9} {:<{}}{:<{}}{}", row.label, row.place, place + 4,
-                                   row.what, what + 5, row.rest);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+  for (const Line& line : lines) {
+    std::string row = fmt::format("  {:<9} {:<{}}{:<{}}{}", line.label, line.place, place + 4,
+                                  line.what, what + 5, line.rest);
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
   }
   return text;
 }
 
-std::vector<Row> life_rows(const Story& story) {
+std::vector<Line> life_lines(const Story& story) {
   std::string scope;
   if (story.birth.in_scope) {
     const std::string quoted =
         story.birth.scope.empty() ? "" : fmt::format(" \"{}\"", story.birth.scope);
     scope = fmt::format("in tidy{} (opened {})", quoted, site_text(story.birth.scope_site));
   }
-  std::vector<Row> rows{{"born", site_text(story.birth.site), story.birth.op, scope}};
+  std::vector<Line> lines{{"born", site_text(story.birth.site), story.birth.op, scope}};
   if (!story.traced_in.empty()) {
-    rows.push_back({"traced", site_text(story.traced_at), story.traced_in, ""});
+    lines.push_back({"traced", site_text(story.traced_at), story.traced_in, ""});
   }
   if (const auto& death = story.death) {
-    rows.push_back({"died", site_text(death->site), std::string(name(death->cause)), death->by});
+    lines.push_back({"died", site_text(death->site), std::string(name(death->cause)), death->by});
   }
-  return rows;
+  return lines;
 }
 
-std::string holders_row(const Story& story, std::string_view whose) {
-  std::string text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
-                                 story.handles == 1 ? whose : "");
-  if (story.death) {
+std::string stack_text(std::string_view title, const CallStack& stack) {
+  std::string text;
+  for (const std::string& line : stack.lines()) text += fmt::format("    {}\n", line);
+  return text.empty() ? text : fmt::format("\n  {}\n{}", title, text);
+}
+
+std::string stacks_text(const Story& story) {
+  return stack_text("birth stack", story.birth_stack) +
+         stack_text("death stack", story.death_stack);
+}
+
+// `owner` is who holds a value that is no tensor.
+std::string holders_row(const Story& story, std::string_view whose, std::string owner = {}) {
+  std::string text = std::move(owner);
+  if (text.empty()) {
+    text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
+                       story.handles == 1 ? whose : "");
+  }
+  if (story.death && story.death->cause == Cause::donated) {
+    text += "; storage given away";
+  } else if (story.death) {
     text += story.storage_freed ? "; storage returned to the pool" : "; others held its storage on";
   }
   text = fmt::format("  {:<9} {}\n", "holders", text);
@@ -73,15 +82,19 @@ std::string holders_row(const Story& story, std::string_view whose) {
   return text;
 }
 
+// `more` are lines between the life and the use.
 std::string lifetime_text(std::string_view error, std::string_view problem, const Story& story,
-                          const Use& use, std::string_view todo) {
+                          const Use& use, std::string_view todo, std::vector<Line> more = {},
+                          std::string owner = {}) {
   std::string text = fmt::format("{}: {}: {}\n\n", error, problem, story.title());
-  std::vector<Row> rows = life_rows(story);
+  std::vector<Line> lines = life_lines(story);
+  for (Line& line : more) lines.push_back(std::move(line));
   std::string what(use.op);
   if (use.input >= 0) what += fmt::format(", input {}", use.input);
-  rows.push_back({"used", site_text(use.site), std::move(what), ""});
-  text += table(rows);
-  text += holders_row(story, " (yours)");
+  lines.push_back(used_line(use.site, std::move(what)));
+  text += table(lines);
+  text += holders_row(story, " (yours)", std::move(owner));
+  text += stacks_text(story);
   return text + fmt::format("\n  {}", todo);
 }
 
@@ -125,6 +138,27 @@ std::string ended_by(Cause cause, std::string_view kind, std::string_view text) 
   return fmt::format("{} {}", label_text(kind, text), verb);
 }
 
+Line line_of(std::string label, const Label& thing) {
+  return {std::move(label), site_text(thing.site), label_text(thing)};
+}
+
+Line line_of(std::string label, const Header& tensor) {
+  const Story story = make_story(tensor);
+  return {std::move(label), site_text(story.birth.site), story.birth.op, story.title()};
+}
+
+Line used_line(std::source_location site, std::string what) {
+  return {"used", site_text(site), std::move(what)};
+}
+
+std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo) {
+  std::string text(problem);
+  if (!lines.empty()) text += "\n\n" + table(lines);
+  if (lines.empty() && !todo.empty()) text += "\n";
+  if (todo.empty() && !lines.empty()) text.pop_back();  // the end of the last line
+  return todo.empty() ? text : text + fmt::format("\n  {}", todo);
+}
+
 Story make_story(const Header& header) {
   Story story;
   story.id = header.id;
@@ -142,6 +176,8 @@ Story make_story(const Header& header) {
     story.birth.scope_site = scope->site;
   }
   story.handles = header.handles.load(std::memory_order_relaxed);
+  const CallStacks* stacks = header.stacks.load(std::memory_order_acquire);
+  if (stacks != nullptr) story.birth_stack = stacks->birth;
   std::uint32_t life = header.life.load(std::memory_order_acquire);
   if (const Label* function = header.is_symbolic() ? header.owner.get() : nullptr) {
     story.traced_in = label_text(*function);
@@ -157,6 +193,9 @@ Story make_story(const Header& header) {
     death.by = ended_by(death.cause, by->kind, by->text);
   }
   story.death = std::move(death);
+  // Read again: the death may have brought the first of its stacks.
+  stacks = header.stacks.load(std::memory_order_acquire);
+  if (stacks != nullptr) story.death_stack = stacks->death;
   story.storage_freed = header.death.bytes.load(std::memory_order_relaxed) == Bytes::returned;
   return story;
 }
@@ -179,8 +218,38 @@ std::string remedy(const Story& story) {
   return fmt::format("keep a handle to {}.", name);
 }
 
+namespace {
+
+// A value that somebody owns: a variable's, or one saved for a tape, a function, a span. Its owner
+// is what the user knows.
+[[noreturn]] void raise_owner_lost(const Header& header, const Use& use) {
+  const Label& owner = *header.owner.get();
+  const bool variable = owner.kind == "variable";
+  Story story = make_story(header);
+  const std::string what =
+      variable ? label_text(owner) : fmt::format("a value saved for {}", label_text(owner));
+  std::vector<Line> lines{line_of("born", owner),
+                          {"value", site_text(story.birth.site), story.birth.op}};
+  if (const auto& death = story.death) {
+    lines.push_back({"died", site_text(death->site), std::string(name(death->cause)), death->by});
+  }
+  lines.push_back(used_line(use.site, std::string(use.op)));
+  std::string todo = "use it before it is disposed, or make a new one: its value is gone.";
+  if (story.death && story.death->cause == Cause::owner_disposed) {
+    todo = "use it before its owner is disposed or closed: its value is gone.";
+  }
+  std::string text =
+      told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
+           lines, "");
+  text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
+  throw DisposedError(text, std::move(story), use.site);
+}
+
+}  // namespace
+
 void raise_disposed(const Header& header, const Use& use) {
   if (header.is_symbolic()) raise_symbolic(header, use, current_trace());
+  if (header.role == Role::saved && header.owner) raise_owner_lost(header, use);
   Story story = story_for(header, use);
   const std::string problem = use.input < 0
                                   ? fmt::format("{}: the tensor was disposed", use.op)
@@ -191,11 +260,11 @@ void raise_disposed(const Header& header, const Use& use) {
 }
 
 void raise_ended(std::string_view op, std::string_view what, Story story, std::source_location used,
-                 std::string_view todo) {
-  std::vector<Row> rows = life_rows(story);
-  rows.push_back({"used", site_text(used), std::string(op), ""});
+                 std::string_view todo, std::string_view ended) {
+  std::vector<Line> lines = life_lines(story);
+  lines.push_back(used_line(used, std::string(op)));
   const std::string text =
-      fmt::format("DisposedError: {}: {} was disposed\n\n{}\n  {}", op, what, table(rows), todo);
+      told(fmt::format("DisposedError: {}: {} was {}", op, what, ended), lines, todo);
   events::raised(text, used, story.id);
   throw DisposedError(text, std::move(story), used);
 }
@@ -264,14 +333,28 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
   Story story = story_for(header, use);
-  const std::string home = session_name(header.session.load(std::memory_order_relaxed));
-  const std::string here = session_name(current);
-  const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
+  const SessionState* session = header.session.load(std::memory_order_relaxed);
+  const std::string home = session_name(session), here = session_name(current);
+  const Label* owner = header.role == Role::saved ? header.owner.get() : nullptr;
+  const std::string which = owner != nullptr ? label_text(*owner)
+                            : use.input < 0  ? "the tensor"
+                                             : fmt::format("input {}", use.input);
   const std::string problem =
       fmt::format("{}: {} belongs to {} and was used in {}", use.op, which, home, here);
-  std::string text =
-      lifetime_text("InaccessibleTensorError", problem, story, use,
-                    fmt::format("transfer it to {}, or run the op in {}.", here, home));
+  if (header.storage != nullptr) {
+    for (const Holder& holder : holders_of(*header.storage)) {
+      const bool is_it = holder.story.id == story.id && holder.is_tensor == (owner == nullptr);
+      if (!is_it) story.other_holders.push_back(holder.text);
+    }
+  }
+  std::vector<Line> lines{
+      {"alive", session != nullptr ? site_text(session->label->site) : "", "in " + home}};
+  if (owner != nullptr) lines.insert(lines.begin(), line_of("owner", *owner));
+  std::string text = lifetime_text(
+      "InaccessibleTensorError", problem, story, use,
+      owner != nullptr ? fmt::format("run what uses it in {}.", home)
+                       : fmt::format("transfer it to {}, or run the op in {}.", here, home),
+      std::move(lines), owner != nullptr ? label_text(*owner) : std::string());
   events::raised(text, use.site, story.id);
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }
@@ -300,9 +383,9 @@ std::string Story::title() const {
 }
 
 std::string Story::text() const {
-  std::string lines = title() + "\n\n" + detail::table(detail::life_rows(*this));
+  std::string lines = title() + "\n\n" + detail::table(detail::life_lines(*this));
   if (!death) lines += "  alive\n";
-  return lines + detail::holders_row(*this, "");
+  return lines + detail::holders_row(*this, "") + detail::stacks_text(*this);
 }
 
 std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.text(); }

@@ -291,25 +291,27 @@ History run_fit(const Model& model, FitData data, const FitOptions& options, Job
   // What a fit makes is its own: no scope around it disposes of a weight or a batch.
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   const Span span("fit", model.name(), site);
-  FitLoop loop(model, detail::compiled_of(model, "fit"), std::move(data.batches),
+  FitLoop loop(model, detail::compiled_of(model, "fit", site), std::move(data.batches),
                std::move(data.validation), options, control, site);
   return loop.run();
 }
 
 Job<History> start_fit(const Model& model, FitData data, FitOptions options,
                        std::source_location site) {
-  detail::compiled_of(model, "fit_async");
+  detail::compiled_of(model, "fit_async", site);
   auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site);
   if (options.verbose == Verbose::automatic) options.verbose = Verbose::silent;
   tenure::detail::SessionState* session = tenure::detail::context().session;
-  return start_job<History>([=, data = std::move(data)](JobControl& control) mutable {
-    const detail::SessionScope in_session(session);
-    struct Unlock {  // before the job is seen to be done
-      std::shared_ptr<detail::TrainingLock>& lock;
-      ~Unlock() { lock->release(); }
-    } const unlock{lock};
-    return run_fit(model, std::move(data), options, &control, site);
-  });
+  return start_job<History>(
+      [=, data = std::move(data)](JobControl& control) mutable {
+        const detail::SessionScope in_session(session);
+        struct Unlock {  // before the job is seen to be done
+          std::shared_ptr<detail::TrainingLock>& lock;
+          ~Unlock() { lock->release(); }
+        } const unlock{lock};
+        return run_fit(model, std::move(data), options, &control, site);
+      },
+      site);
 }
 
 }  // namespace
@@ -335,7 +337,7 @@ History Model::fit(const Dataset& batches, FitOptions options, std::source_locat
 Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
                               std::source_location site) const {
   check_options(options);
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "fit_async");
   FitData data = fit_data(*this, {x}, {y}, options, site);
   return start_fit(*this, std::move(data), std::move(options), site);
 }
@@ -354,7 +356,7 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 
 Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
   const detail::TrainingLock lock(*this, "train_on_batch", site);
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch");
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
   if (compiled->ready) detail::reset_metrics(*compiled);
   Running running;
   running.add(detail::train_step(*this, *compiled, batch, site), 1);
@@ -364,7 +366,7 @@ Logs Model::train_on_batch(const Batch& batch, std::source_location site) const 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
   const detail::TrainingLock lock(*this, "test_on_batch", site);
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch");
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
   if (compiled->ready) detail::reset_metrics(*compiled);
   Running running;
   running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
@@ -381,7 +383,7 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
 Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
   const detail::TrainingLock lock(*this, "evaluate", site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate");
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
   Logs logs = evaluate_batches(*this, *compiled, batches, site);
   record(with_prefix("evaluate_", logs), compiled->steps);
   return logs;
@@ -393,7 +395,7 @@ Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_locat
 
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "predict");
   const Span span("predict", name(), site);
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
@@ -429,14 +431,16 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
 
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
                                  std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "predict_async");
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
   tenure::detail::SessionState* session = tenure::detail::context().session;
-  return start_job<Tensor>([model = *this, held, options, session, site](JobControl&) mutable {
-    const detail::SessionScope in_session(session);
-    return model.predict(std::exchange(held, {}), options, site);
-  });
+  return start_job<Tensor>(
+      [model = *this, held, options, session, site](JobControl&) mutable {
+        const detail::SessionScope in_session(session);
+        return model.predict(std::exchange(held, {}), options, site);
+      },
+      site);
 }
 
 }  // namespace tenure::nn

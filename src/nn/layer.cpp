@@ -51,11 +51,37 @@ std::string next_name(const std::string& class_name) {
   return number == 0 ? stem : fmt::format("{}_{}", stem, number);
 }
 
+// What a layer tells of itself in an error of a call: where it was made, for which sizes, what it
+// was given. What an operation in it told of its own inputs gives way to that.
+std::string layer_told(const LayerBase& base, std::string problem,
+                       const std::vector<Tensor>& inputs) {
+  if (problem.find("\n\n  born ") != problem.npos) return problem;  // a layer in it did
+  problem.erase(std::min(problem.find("\n\n  input 0 "), problem.size()));
+  const LayerState& state = LayerAccess::state(base);
+  std::vector<tenure::detail::Line> lines{line_of("born", *state.label.get())};
+  constexpr std::size_t kMost = 4;
+  if (!state.weights.empty() && state.weights.size() <= kMost) {
+    std::string weights;
+    for (const Weight& weight : state.weights) {
+      weights += fmt::format("{}{} {}", weights.empty() ? "" : ", ", weight.variable.name(),
+                             weight.variable.shape());
+    }
+    lines.push_back({"weights", weights, ""});
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const tenure::detail::Header* header = tenure::detail::Access::header(inputs[i]);
+    if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
+  }
+  const tenure::detail::UserCall& call = context().call;
+  if (call.op != nullptr) lines.push_back(tenure::detail::used_line(call.site, call.op));
+  return tenure::detail::told(problem, lines, "");
+}
+
 // Runs `fn`, and says in its errors about values which layer they are about.
 template <class F>
-auto naming(const LayerBase& base, F&& fn) {
-  const auto text = [&base](const Error& error) {
-    return fmt::format("{}: {}", layer_text(base), error.what());
+auto naming(const LayerBase& base, const std::vector<Tensor>& inputs, F&& fn) {
+  const auto text = [&](const Error& error) {
+    return layer_told(base, fmt::format("{}: {}", layer_text(base), error.what()), inputs);
   };
   try {
     return fn();
@@ -88,7 +114,7 @@ Spec spec_of(const Tensor& tensor) {
   return {layout.shape, layout.dtype};
 }
 
-void raise_layer_disposed(const LayerBase& base, std::source_location used) {
+void raise_layer_disposed(const LayerBase& base, std::source_location used, const char* op) {
   const LayerState& state = LayerAccess::state(base);
   const std::lock_guard lock(state.dying);
   Story story;
@@ -101,17 +127,18 @@ void raise_layer_disposed(const LayerBase& base, std::source_location used) {
                         by != nullptr ? fmt::format("{} disposed", label_text(*by)) : ""};
   }
   tenure::detail::raise_ended(
-      "call", layer_text(base), std::move(story), used,
+      op, layer_text(base), std::move(story), used,
       "use it before it is disposed, or make a new one: its weights are gone.");
 }
 
-void check_alive(const LayerBase& base, std::source_location used) {
+void check_alive(const LayerBase& base, std::source_location used, const char* op) {
   if (LayerAccess::state(base).disposed.load(std::memory_order_acquire)) {
-    raise_layer_disposed(base, used);
+    raise_layer_disposed(base, used, op);
   }
 }
 
-void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site) {
+void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site,
+                  const std::vector<Tensor>& given) {
   LayerState& state = LayerAccess::state(base);
   if (state.built.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(state.building);
@@ -122,7 +149,7 @@ void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_
   const EagerScope eager;
   const CallScope scope("build", site);
   try {
-    naming(base, [&] { base.build_all(shapes); });
+    naming(base, given, [&] { base.build_all(shapes); });
   } catch (...) {
     state.weights.resize(weights);
     state.slots.resize(slots);
@@ -135,7 +162,7 @@ namespace {
 
 std::vector<Tensor> call_once(LayerBase& base, const std::vector<Tensor>& inputs,
                               const Call& call) {
-  return naming(base, [&] { return base.call_all(inputs, call); });
+  return naming(base, inputs, [&] { return base.call_all(inputs, call); });
 }
 
 // Keeps the inputs for the gradient, not what is computed from them.
@@ -180,7 +207,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   if (!state.built.load(std::memory_order_acquire)) {
     std::vector<Spec> specs;
     for (const Tensor& input : inputs) specs.push_back(spec_of(input));
-    ensure_built(base, specs, site);
+    ensure_built(base, specs, site, inputs);
   }
   const CallScope scope(base.class_name(), site);
   const bool kept = context().tapes != nullptr || context().trace != nullptr;
@@ -273,6 +300,39 @@ std::vector<Variable> all_states(LayerBase& base) {
   std::vector<Variable> found;
   collect_states(base, seen, found);
   return found;
+}
+
+void raise_count(const char* op, const LayerBase& base, const char* what,
+                 const std::vector<Variable>& variables, std::size_t given,
+                 std::source_location site) {
+  std::string names;
+  for (const Variable& variable : variables) {
+    names +=
+        fmt::format("{}\"{}\" {}", names.empty() ? "" : ", ", variable.name(), variable.shape());
+  }
+  tenure::detail::raise_told<ValueError>(
+      fmt::format("{}: {} has {} {}, was given {}", op, layer_text(base), variables.size(), what,
+                  given),
+      {line_of("born", *LayerAccess::state(base).label.get()), tenure::detail::used_line(site, op)},
+      variables.empty() ? fmt::format("it has no {} yet: build it, or call it once.", what)
+                        : fmt::format("it takes a value for each of: {}.", names));
+}
+
+void check_shapes(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
+                  const std::vector<Tensor>& values, std::source_location site) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const tenure::detail::Header& value =
+        tenure::detail::checked(values[i], op, static_cast<int>(i));
+    const Variable& variable = variables[i];
+    if (value.layout.shape == variable.shape()) continue;
+    tenure::detail::raise_told<ShapeError>(
+        fmt::format("{}: \"{}\" of {} has shape {}, value {} has {}", op, variable.name(),
+                    layer_text(base), variable.shape(), i, value.layout.shape),
+        {line_of("born", *LayerAccess::state(base).label.get()),
+         line_of("variable", *tenure::detail::Access::state(variable)->label.get()),
+         line_of("value", value), tenure::detail::used_line(site, op)},
+        "nothing was changed. The values are in the order of the variables they are for.");
+  }
 }
 
 int free_layer(LayerBase& base, const LabelRef& by, std::source_location site) {
@@ -374,15 +434,9 @@ void LayerBase::reset_states(std::source_location) {
 void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {
   std::vector<Variable> slots = state_->slots;
   if (values.size() != slots.size()) {
-    raise<ValueError>("reset_states: {} has {} states, was given {}", detail::layer_text(*this),
-                      slots.size(), values.size());
+    detail::raise_count("reset_states", *this, "states", slots, values.size(), site);
   }
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (values[i].shape() != slots[i].shape()) {
-      raise<ShapeError>("reset_states: state {} of {} has shape {}, the value {}", i,
-                        detail::layer_text(*this), slots[i].shape(), values[i].shape());
-    }
-  }
+  detail::check_shapes("reset_states", *this, slots, values, site);
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(Arg(values[i], site));
 }
 
@@ -488,25 +542,19 @@ std::vector<Variable> Layer::non_trainable_weights() const {
 }
 
 std::vector<Tensor> Layer::get_weights(std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "get_weights");
   std::vector<Tensor> values;
   for (const Variable& variable : weights()) values.push_back(variable.read(site));
   return values;
 }
 
 void Layer::set_weights(const std::vector<Tensor>& values, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "set_weights");
   std::vector<Variable> variables = weights();
   if (values.size() != variables.size()) {
-    raise<ValueError>("set_weights: {} has {} weights, was given {}", detail::layer_text(*base_),
-                      variables.size(), values.size());
+    detail::raise_count("set_weights", *base_, "weights", variables, values.size(), site);
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {  // all or none
-    if (values[i].shape() != variables[i].shape()) {
-      raise<ShapeError>("set_weights: \"{}\" has shape {}, the value {}", variables[i].name(),
-                        variables[i].shape(), values[i].shape());
-    }
-  }
+  detail::check_shapes("set_weights", *base_, variables, values, site);  // all or none
   for (std::size_t i = 0; i < values.size(); ++i) variables[i].assign(Arg(values[i], site));
 }
 
@@ -521,13 +569,13 @@ std::int64_t Layer::count_params() const {
 std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).layers; }
 
 void Layer::reset_states(std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "reset_states");
   base_->reset_states(site);
   for (const Layer& layer : layers()) layer.reset_states(site);
 }
 
 void Layer::reset_states(const std::vector<Tensor>& values, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "reset_states");
   std::vector<Variable> slots = detail::all_states(*base_);
   const detail::LayerState& state = LayerAccess::state(*this);
   if (slots.size() == state.slots.size()) {
@@ -535,20 +583,14 @@ void Layer::reset_states(const std::vector<Tensor>& values, std::source_location
     return;
   }
   if (values.size() != slots.size()) {
-    raise<ValueError>("reset_states: {} has {} states, was given {}", detail::layer_text(*base_),
-                      slots.size(), values.size());
+    detail::raise_count("reset_states", *base_, "states", slots, values.size(), site);
   }
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (values[i].shape() != slots[i].shape()) {
-      raise<ShapeError>("reset_states: \"{}\" has shape {}, the value {}", slots[i].name(),
-                        slots[i].shape(), values[i].shape());
-    }
-  }
+  detail::check_shapes("reset_states", *base_, slots, values, site);
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(Arg(values[i], site));
 }
 
 std::vector<Tensor> Layer::get_states(std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "get_states");
   std::vector<Tensor> values;
   for (const Variable& slot : detail::all_states(*base_)) values.push_back(slot.read(site));
   return values;

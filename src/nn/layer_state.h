@@ -86,7 +86,9 @@ std::shared_ptr<LayerBase> make_base(std::source_location site, A&&... args) {
 // One call of a layer: refused when it is disposed; builds it at first.
 std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& inputs, const Call& call,
                                std::source_location site);
-void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site);
+// `given` are the inputs themselves where there are some, for errors.
+void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site,
+                  const std::vector<Tensor>& given = {});
 // What the layer gives for such inputs: it is traced, at sizes that stand for those that may vary.
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site);
@@ -100,8 +102,17 @@ struct FoundWeight {
 std::vector<FoundWeight> all_weights(LayerBase& base);
 std::vector<Variable> all_states(LayerBase& base);
 
-[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used);
-void check_alive(const LayerBase& base, std::source_location used);
+// `op` is what the user called.
+[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used,
+                                       const char* op = "call");
+void check_alive(const LayerBase& base, std::source_location used, const char* op = "call");
+
+// Refuses values that are not of the variables' shapes, or not as many as there are of `what`.
+void check_shapes(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
+                  const std::vector<Tensor>& values, std::source_location site);
+[[noreturn]] void raise_count(const char* op, const LayerBase& base, const char* what,
+                              const std::vector<Variable>& variables, std::size_t given,
+                              std::source_location site);
 
 // Takes a model's count off a layer; at zero, frees it.
 Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,

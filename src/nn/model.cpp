@@ -17,16 +17,29 @@ ModelBase::ModelBase(LayerOptions options)
 
 ModelBase::~ModelBase() = default;
 
+namespace detail {
+
+void raise_busy(const char* what, const LayerBase& base, std::source_location since,
+                std::source_location site) {
+  tenure::detail::throw_recorded<BusyError>(
+      tenure::detail::told(
+          fmt::format("{}: {} is being trained by the fit started at {}", what, layer_text(base),
+                      site_text(since)),
+          {line_of("born", *LayerAccess::state(base).label.get()),
+           {"busy", site_text(since), "fit"},
+           tenure::detail::used_line(site, what)},
+          "wait for the fit, or cancel it, first."),
+      site);
+}
+
+}  // namespace detail
+
 void ModelBase::before_dispose(std::source_location site) {
   std::shared_ptr<detail::Compiled> compiled;
   {
     const std::lock_guard lock(model_->mutex);
     if (model_->training_since) {
-      tenure::detail::throw_recorded<BusyError>(
-          fmt::format("dispose: {} is being trained by the fit started at {}: wait for it, or "
-                      "cancel it",
-                      detail::layer_text(*this), site_text(*model_->training_since)),
-          site);
+      detail::raise_busy("dispose", *this, *model_->training_since, site);
     }
     compiled = std::move(model_->compiled);
     model_->predict.reset();
@@ -38,14 +51,11 @@ void ModelBase::before_dispose(std::source_location site) {
 namespace detail {
 
 TrainingLock::TrainingLock(const Model& model, const char* what, std::source_location site) {
-  check_alive(ModelAccess::base(model), site);
+  check_alive(ModelAccess::base(model), site, what);
   ModelState& state = ModelAccess::state(model);
   const std::lock_guard lock(state.mutex);
   if (state.training_since) {
-    tenure::detail::throw_recorded<BusyError>(
-        fmt::format("{}: {} is being trained by the fit started at {}: wait for it, or cancel it",
-                    what, layer_text(ModelAccess::base(model)), site_text(*state.training_since)),
-        site);
+    raise_busy(what, ModelAccess::base(model), *state.training_since, site);
   }
   state.training_since = site;
   model_ = model;
@@ -77,12 +87,12 @@ Sequential::Sequential(std::vector<Layer> layers, ModelOptions options, std::sou
           detail::make_base<detail::SequentialModel>(site, std::move(layers), options, site))) {}
 
 void Sequential::add(const Layer& layer, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "add");
   static_cast<detail::SequentialModel&>(*base_).add(layer, site);
 }
 
 void Sequential::pop(std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "pop");
   static_cast<detail::SequentialModel&>(*base_).pop();
 }
 
@@ -107,7 +117,8 @@ std::vector<Spec> Model::outputs() const {
 }
 
 Optimizer Model::optimizer() const {
-  return detail::compiled_of(*this, "optimizer")->options.optimizer;
+  return detail::compiled_of(*this, "optimizer", LayerAccess::state(*this).label->site)
+      ->options.optimizer;
 }
 
 WeakModel Model::weak() const {

@@ -65,7 +65,10 @@ struct Flow {
 std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inputs,
                                 const Call& call);
 
-std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what);
+[[noreturn]] void raise_busy(const char* what, const LayerBase& base, std::source_location since,
+                             std::source_location site);
+std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
+                                      std::source_location site);
 // Metrics and names, and the optimizer's state, before the first step on such a batch.
 void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
              std::source_location site);

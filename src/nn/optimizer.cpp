@@ -12,7 +12,7 @@
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
 #include "nn/training_parts.h"
-#include "tensor/access.h"
+#include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
@@ -85,8 +85,12 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
   for (const Variable& variable : variables) {
     if (!found.emplace(variable.id(), state.slots.size() + made.size()).second) continue;
     if (!is_floating(variable.dtype())) {
-      raise<DtypeError>("{}: variable \"{}\" is {}: only floating-point ones can be trained",
-                        text_of(base), variable.name(), variable.dtype());
+      tenure::detail::raise_told<DtypeError>(
+          fmt::format("{}: variable \"{}\" is {}: only floating-point ones can be trained",
+                      text_of(base), variable.name(), variable.dtype()),
+          {line_of("born", *tenure::detail::Access::state(variable)->label.get()),
+           tenure::detail::used_line(site, text_of(base))},
+          "leave it out, or make it with .trainable = false.");
     }
     const std::string owner = variable.name().empty() ? "variable" : variable.name();
     std::vector<Variable> slots;
@@ -106,27 +110,46 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
 // Which of the variables have a gradient, after a look at what was given.
 std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                               const std::vector<Tensor>& gradients,
-                                              const std::vector<Variable>& variables) {
+                                              const std::vector<Variable>& variables,
+                                              std::source_location site) {
+  using tenure::detail::Access, tenure::detail::raise_told, tenure::detail::used_line;
+  const auto born = [&base] {
+    const std::source_location made = OptimizerAccess::state(base).label->site;
+    return tenure::detail::Line{"born", site_text(made), text_of(base)};
+  };
   if (gradients.size() != variables.size()) {
-    raise<ValueError>("{}: {} gradients for {} variables", text_of(base), gradients.size(),
-                      variables.size());
+    raise_told<ValueError>(fmt::format("{}: {} gradients for {} variables", text_of(base),
+                                       gradients.size(), variables.size()),
+                           {born(), used_line(site, "apply")},
+                           "give one gradient for each variable, in their order.");
   }
   std::vector<std::size_t> given;
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
+    const tenure::detail::Label& label = *Access::state(variable)->label.get();
     if (!seen.insert(variable.id()).second) {
-      raise<ValueError>("{}: variable \"{}\" was given twice", text_of(base), variable.name());
+      raise_told<ValueError>(
+          fmt::format("{}: variable \"{}\" was given twice", text_of(base), variable.name()),
+          {born(), line_of("variable", label), used_line(site, "apply")},
+          "add up its gradients, and give it once.");
     }
     if (!gradients[i].defined()) continue;
-    const Layout& layout = tenure::detail::checked(gradients[i], "apply").layout;
-    if (layout.shape != variable.shape()) {
-      raise<ShapeError>("{}: variable \"{}\" has shape {}, its gradient {}", text_of(base),
-                        variable.name(), variable.shape(), layout.shape);
+    const tenure::detail::Header& gradient = tenure::detail::checked(gradients[i], "apply");
+    const std::vector<tenure::detail::Line> lines{born(), line_of("variable", label),
+                                                  line_of("gradient", gradient),
+                                                  used_line(site, "apply")};
+    if (gradient.layout.shape != variable.shape()) {
+      raise_told<ShapeError>(
+          fmt::format("{}: variable \"{}\" has shape {}, its gradient {}", text_of(base),
+                      variable.name(), variable.shape(), gradient.layout.shape),
+          lines, "gradients come in the order of the variables they are for.");
     }
-    if (layout.dtype != variable.dtype()) {
-      raise<DtypeError>("{}: variable \"{}\" is {}, its gradient {}", text_of(base),
-                        variable.name(), variable.dtype(), layout.dtype);
+    if (gradient.layout.dtype != variable.dtype()) {
+      raise_told<DtypeError>(
+          fmt::format("{}: variable \"{}\" is {}, its gradient {}", text_of(base), variable.name(),
+                      variable.dtype(), gradient.layout.dtype),
+          lines, fmt::format("cast(gradient, DType::{}) first.", variable.dtype()));
     }
     given.push_back(i);
   }
@@ -135,8 +158,11 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
     for (const Variable& each : variables) {
       names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name());
     }
-    raise<ValueError>("{}: no variable has a gradient: {}: does the loss depend on them?",
-                      text_of(base), names);
+    raise_told<ValueError>(
+        fmt::format("{}: no variable has a gradient: {}: does the loss depend on them?",
+                    text_of(base), names),
+        {born(), used_line(site, "apply")},
+        "compute the loss from them while the tape records, by read() or as operands.");
   }
   return given;
 }
@@ -224,7 +250,7 @@ void Optimizer::build(const std::vector<Variable>& variables, std::source_locati
 void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
                       std::source_location site) const {
   check_alive(*base_, "apply", site);
-  const std::vector<std::size_t> given = those_with_gradients(*base_, gradients, variables);
+  const std::vector<std::size_t> given = those_with_gradients(*base_, gradients, variables, site);
   if (given.empty()) return;
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);

@@ -7,7 +7,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
-#include "memory/raise_recorded.h"
+#include "memory/text.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
 #include "tenure/create.h"
@@ -139,12 +139,17 @@ TensorVector weights_of(const Batch& batch) {
 
 }  // namespace
 
-std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what) {
+std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
+                                      std::source_location site) {
+  check_alive(ModelAccess::base(model), site, what);
   ModelState& state = ModelAccess::state(model);
   const std::lock_guard lock(state.mutex);
   if (state.compiled == nullptr) {
-    raise<ValueError>("{}: {} is not compiled: call compile({{.optimizer = ..., .loss = ...}})",
-                      what, layer_text(ModelAccess::base(model)));
+    tenure::detail::raise_told<ValueError>(
+        fmt::format("{}: {} is not compiled", what, layer_text(ModelAccess::base(model))),
+        {line_of("born", *LayerAccess::state(model).label.get()),
+         tenure::detail::used_line(site, what)},
+        "call compile({.optimizer = ..., .loss = ...}) first.");
   }
   return state.compiled;
 }
@@ -286,7 +291,7 @@ void reset_metrics(const Compiled& compiled) {
 using detail::ModelAccess;
 
 void Model::compile(CompileOptions options, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "compile");
   if (options.loss.empty()) raise<ValueError>("compile: no loss was given");
   if (options.accumulate < 1) {
     raise<ValueError>("compile: accumulate must be 1 or more: {}", options.accumulate);
@@ -296,8 +301,7 @@ void Model::compile(CompileOptions options, std::source_location site) const {
   compiled->options = std::move(options);
   const std::lock_guard lock(state.mutex);
   if (state.training_since) {
-    tenure::detail::throw_recorded<BusyError>(
-        fmt::format("compile: {} is being trained", detail::layer_text(*base_)), site);
+    detail::raise_busy("compile", *base_, *state.training_since, site);
   }
   state.compiled = std::move(compiled);
   state.predict.reset();

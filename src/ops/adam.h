@@ -14,4 +14,9 @@ namespace tenure::ops {
 //   parameter' = parameter - mean' * rate / (sqrt(square') + epsilon)
 extern const OpDef kAdam;
 
+// The same for the gradient that a product of two matrices makes: inputs are the matrices, then
+// those of kAdam without the gradient; attributes are the product's. Rows of the gradient are used
+// up as they are made, so it is never whole in memory.
+extern const OpDef kAdamOfProduct;
+
 }  // namespace tenure::ops

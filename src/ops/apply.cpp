@@ -11,9 +11,12 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/ledger.h"
+#include "memory/out_of_memory.h"
 #include "memory/reuse.h"
+#include "memory/text.h"
 #include "ops/kernel.h"
 #include "ops/prepared.h"
+#include "ops/profiler.h"
 #include "ops/recorder.h"
 #include "ops/strides.h"
 #include "ops/tracer.h"
@@ -279,6 +282,18 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   check(call.problem, context, op);
 }
 
+[[gnu::noinline]] void tell(detail::OpWatch& watch, const Context& context, const OpDef& op,
+                            const PinnedInputs& in, std::source_location site,
+                            std::span<const Tensor> out) {
+  std::size_t bytes = 0;
+  for (const Tensor& result : out) bytes += Access::header(result)->layout.nbytes();
+  watch.end({.op = op.name,
+             .call = &context.call,
+             .site = site,
+             .in = in.layouts(),
+             .result_bytes = bytes});
+}
+
 // Inside a trace: the same steps, with a node in place of a kernel.
 [[gnu::noinline]] void trace_into(Context& context, const OpDef& op, std::span<Tensor> in,
                                   AttrsRef attrs, std::source_location site,
@@ -304,15 +319,10 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   recording.finish(out);
 }
 
-}  // namespace
-
-void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
-                std::span<Tensor> out) {
-  Context& context = detail::context();
-  if (context.trace != nullptr) [[unlikely]] {
-    trace_into(context, op, in, attrs, site, out);
-    return;
-  }
+[[gnu::always_inline]] inline void run_eager(Context& context, const OpDef& op,
+                                             std::span<Tensor> in, AttrsRef attrs,
+                                             std::source_location site, std::span<Tensor> out) {
+  detail::OpWatch watch(context.watch);
   const PinnedInputs inputs(context, op, in, site);
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
@@ -331,6 +341,47 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
                                       op.name, site, value_id));
   }
   recording.finish(out);
+  if (watch) [[unlikely]]
+    tell(watch, context, op, inputs, site, out);
+}
+
+// What an operation refuses, with where each of its inputs came from.
+[[gnu::noinline]] std::string with_inputs(const Error& error, const Context& context,
+                                          const OpDef& op, std::span<const Tensor> in,
+                                          std::source_location site) {
+  const std::string problem = error.what();
+  if (problem.find("\n\n  ") != problem.npos) return problem;  // one within it has told
+  std::vector<detail::Line> lines;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Header* header = Access::header(in[i]);
+    if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
+  }
+  const bool called = context.call.op != nullptr;
+  lines.push_back(detail::used_line(called ? context.call.site : site, op_name(context, op)));
+  return detail::told(problem, lines, "");
+}
+
+}  // namespace
+
+void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
+                std::span<Tensor> out) {
+  Context& context = detail::context();
+  try {
+    if (context.trace != nullptr) [[unlikely]] {
+      trace_into(context, op, in, attrs, site, out);
+      return;
+    }
+    run_eager(context, op, in, attrs, site, out);
+  } catch (const ShapeError& error) {
+    throw ShapeError(with_inputs(error, context, op, in, site));
+  } catch (const DtypeError& error) {
+    throw DtypeError(with_inputs(error, context, op, in, site));
+  } catch (const ValueError& error) {
+    throw ValueError(with_inputs(error, context, op, in, site));
+  } catch (const OutOfMemoryError& error) {
+    const bool called = context.call.op != nullptr;
+    detail::raise_with_use(error, called ? context.call.site : site, op_name(context, op));
+  }
 }
 
 void raise_problem(const Problem& problem, const char* op) {

@@ -11,5 +11,6 @@ extern const OpDef kDiv;
 extern const OpDef kNeg;
 extern const OpDef kSqrt;
 extern const OpDef kSquare;
+extern const OpDef kMatmul;
 
 }  // namespace tenure::ops

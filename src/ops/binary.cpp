@@ -15,6 +15,15 @@
 namespace tenure {
 namespace ops {
 
+// Two tensors that need no promotion: most operands, and `unify` is a good part of a small op.
+bool agree(const Arg& a, const Arg& b, bool arithmetic) {
+  const detail::Header* first = detail::Access::header(a.tensor());
+  const detail::Header* second = detail::Access::header(b.tensor());
+  if (first == nullptr || second == nullptr) return false;
+  const DType dtype = first->layout.dtype;
+  return dtype == second->layout.dtype && !(arithmetic && dtype == DType::boolean);
+}
+
 void broadcast(Infer& infer) {
   infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), infer.dtype(0));
 }
@@ -190,7 +199,12 @@ Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false)
 Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic) {
   const std::source_location site = a.site();
   std::array<Tensor, 2> in;
-  unify(op.name, std::array{&a, &b}, in, arithmetic);
+  if (agree(a, b, arithmetic)) [[likely]] {
+    in[0] = std::move(a).tensor();
+    in[1] = std::move(b).tensor();
+  } else {
+    unify(op.name, std::array{&a, &b}, in, arithmetic);
+  }
   Tensor out;
   apply_into(op, in, {}, site, {&out, 1});
   return out;

@@ -1,5 +1,6 @@
 #include "core/raise.h"
 #include "ops/apply.h"
+#include "ops/arithmetic.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "tenure/linalg.h"
@@ -49,6 +50,8 @@ Tensor gradient_of_b(GradContext& g, bool ta, bool tb) {
             : matmul(g.x(0), g.dy(), {.transpose_a = !ta, .transpose_b = false});
 }
 
+}  // namespace
+
 constinit const OpDef kMatmul{.name = "matmul",
                               .infer = infer_matmul,
                               .inputs = 2,
@@ -64,8 +67,6 @@ constinit const OpDef kMatmul{.name = "matmul",
                                   db = unbroadcast(gradient_of_b(g, ta, tb), g.x_shape(1));
                                 return {std::move(da), std::move(db)};
                               }};
-
-}  // namespace
 
 Family matmul_ops() {
   static constexpr const OpDef* ops[] = {&kMatmul};

@@ -41,7 +41,7 @@ std::span<const OpDef* const> all_ops() { return registry().ops; }
 std::span<const Composite> all_composites() { return registry().composites; }
 
 std::span<const OpDef* const> graph_ops() {
-  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdam};
+  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdam, &kAdamOfProduct};
   return ops;
 }
 

@@ -3,6 +3,9 @@
 #include <system_error>
 #include <thread>
 
+#include "memory/text.h"
+#include "runtime/own_loops.h"
+#include "tenure/error.h"
 #include "tenure/job.h"
 
 namespace tenure::detail {
@@ -97,8 +100,14 @@ WaitingHere::~WaitingHere() {
   if (background_) Crew::instance().end_wait();
 }
 
-void JobBase::wait() {
+void JobBase::wait(std::source_location site) {
   if (ready()) return;
+  if (runs_here(loop)) {
+    raise_told<ValueError>(
+        "wait: the job's task is one of the TaskLoop that runs here, and would never be reached",
+        {{"started", site_text(started), "add"}, used_line(site, "wait")},
+        "co_await the job: then the loop goes on with it meanwhile.");
+  }
   const WaitingHere waiting;
   std::unique_lock lock(mutex);
   done.wait(lock, [this] { return finished; });
@@ -109,7 +118,19 @@ bool JobBase::ready() {
   return finished;
 }
 
-void JobBase::cancel() {
+void JobBase::raise_taken(std::source_location site) {
+  raise_told<ValueError>("get: the job's value was taken before, and it gives it once",
+                         {{"started", site_text(started), ""},
+                          {"taken", site_text(taken_at), "get"},
+                          used_line(site, "get")},
+                         "keep what the first get() gave.");
+}
+
+void JobBase::cancel(std::source_location site) {
+  {
+    const std::lock_guard lock(mutex);
+    if (cancelled_at.line() == 0) cancelled_at = site;
+  }
   control.cancelled_.store(true, std::memory_order_relaxed);
   if (on_cancel) on_cancel();
 }

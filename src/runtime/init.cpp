@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backend/cpu/backend.h"
 #include "core/raise.h"
@@ -15,6 +16,7 @@
 #include "tenure/memory.h"
 #include "tenure/recording.h"
 #include "tenure/runtime.h"
+#include "tenure/story.h"
 
 namespace tenure::detail {
 
@@ -27,6 +29,9 @@ void initialise_runtime() {
     } else {
       warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
     }
+  }
+  if (const char* stacks = std::getenv("TENURE_STACKS")) {
+    set_call_stacks(std::string_view(stacks) != "0");
   }
 }
 

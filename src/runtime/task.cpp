@@ -7,14 +7,32 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/session.h"
+#include "memory/text.h"
 #include "ops/recorder.h"
+#include "runtime/own_loops.h"
 
 namespace tenure {
 namespace detail {
 namespace {
 
-std::exception_ptr cancelled_error() {
-  return std::make_exception_ptr(CancelledError("task: it was cancelled"));
+thread_local RunningLoop* t_loops = nullptr;
+
+std::exception_ptr cancelled_error(JobBase& job, bool loop_ended = false) {
+  std::vector<Line> lines;
+  {
+    const std::lock_guard lock(job.mutex);
+    if (job.started.line() != 0) lines.push_back({"started", site_text(job.started), ""});
+    if (job.cancelled_at.line() != 0)
+      lines.push_back({"cancelled", site_text(job.cancelled_at), ""});
+  }
+  if (loop_ended) {
+    return std::make_exception_ptr(CancelledError(
+        told("task: the TaskLoop it was added to was destroyed before it had ended", lines,
+             "run() the loop to its end, or take the results before it goes.")));
+  }
+  return std::make_exception_ptr(CancelledError(
+      told("task: it was cancelled", lines,
+           "what it made was freed; catch CancelledError where its job is waited for.")));
 }
 
 class BackgroundExecutor final : public TaskExecutor {
@@ -24,6 +42,17 @@ class BackgroundExecutor final : public TaskExecutor {
 };
 
 }  // namespace
+
+RunningLoop::RunningLoop(const void* loop) : loop_(loop), outer_(std::exchange(t_loops, this)) {}
+RunningLoop::~RunningLoop() { t_loops = outer_; }
+
+bool runs_here(const void* loop) {
+  if (loop == nullptr) return false;
+  for (const RunningLoop* running = t_loops; running != nullptr; running = running->outer_) {
+    if (running->loop_ == loop) return true;
+  }
+  return false;
+}
 
 // The context a task carries. Between its turns nobody points at it.
 struct TaskRun::Home {
@@ -38,6 +67,7 @@ struct TaskRun::Home {
       context.trace_id = outer.trace_id;
       context.function = outer.function;
       context.free = outer.free;
+      context.watch = outer.watch;
     }
     callers_tapes = context.tapes;
     session = context.session;
@@ -92,7 +122,9 @@ std::shared_ptr<TaskExecutor> background_executor() {
 
 void raise_no_task(const char* what, bool was_awaited) {
   raise<ValueError>("{}: the Task {}", what,
-                    was_awaited ? "was awaited or started before" : "is empty (moved from)");
+                    was_awaited
+                        ? "was awaited or started before, and can be once: call the coroutine again"
+                        : "is empty (moved from, by an await or a start before)");
 }
 
 TaskRun::TaskRun(std::shared_ptr<JobBase> job, std::shared_ptr<TaskExecutor> executor,
@@ -102,13 +134,13 @@ TaskRun::TaskRun(std::shared_ptr<JobBase> job, std::shared_ptr<TaskExecutor> exe
 TaskRun::~TaskRun() { home_->leave(); }
 
 void TaskRun::throw_if_cancelled() const {
-  if (is_cancelled()) std::rethrow_exception(cancelled_error());
+  if (is_cancelled()) std::rethrow_exception(cancelled_error(*job_));
 }
 
 bool TaskRun::go_on() {
   std::shared_ptr<TaskRun> self = shared_from_this();
   if (!begun_ && is_cancelled()) {
-    end(cancelled_error());
+    end(cancelled_error(*job_));
     return true;
   }
   begun_ = true;
@@ -156,7 +188,7 @@ void TaskRun::abandon() {
     const std::lock_guard lock(mutex_);
     waiting_ = false;
   }
-  end(cancelled_error());
+  end(cancelled_error(*job_, !is_cancelled()));
 }
 
 // The job is done once nothing of the task is left but its result.
@@ -237,7 +269,10 @@ TaskLoop::~TaskLoop() {
   for (const std::shared_ptr<TaskRun>& run : queue_->close()) run->abandon();
 }
 
-void TaskLoop::add(std::shared_ptr<TaskRun> run) { queue_->add(std::move(run)); }
+void TaskLoop::add(std::shared_ptr<TaskRun> run) {
+  run->job()->loop = queue_.get();
+  queue_->add(std::move(run));
+}
 
 std::shared_ptr<detail::TaskExecutor> TaskLoop::executor() const { return queue_; }
 
@@ -246,24 +281,27 @@ std::size_t TaskLoop::unfinished() const { return queue_->unfinished().size(); }
 bool TaskLoop::step() {
   const std::shared_ptr<TaskRun> run = queue_->next();
   if (run == nullptr) return false;
+  const detail::RunningLoop running(queue_.get());
   if (run->go_on()) queue_->ended(run);
   return true;
 }
 
 void TaskLoop::run() {
+  const detail::RunningLoop running(queue_.get());
   while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
     if (run->go_on()) queue_->ended(run);
   }
 }
 
 void TaskLoop::run_or_cancel() {
+  const detail::RunningLoop running(queue_.get());
   std::shared_ptr<TaskRun> first;
   while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
     if (!run->go_on()) continue;
     queue_->ended(run);
     if (first != nullptr || !run->failed()) continue;
     first = run;
-    for (const std::shared_ptr<TaskRun>& other : queue_->unfinished()) other->job()->cancel();
+    for (const std::shared_ptr<TaskRun>& other : queue_->unfinished()) other->job()->cancel({});
   }
   if (first != nullptr) std::rethrow_exception(first->job()->error);
 }

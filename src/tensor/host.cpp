@@ -5,6 +5,7 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/ledger.h"
+#include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
 #include "tenure/tensor.h"
@@ -16,20 +17,26 @@ using detail::Pin;
 
 namespace {
 
-void check_dtype(std::string_view op, const Header& header, DType wanted) {
+void check_dtype(std::string_view op, const Header& header, DType wanted,
+                 std::source_location site) {
   if (header.layout.dtype == wanted) return;
+  const std::vector<detail::Line> lines{line_of("born", header),
+                                        detail::used_line(site, std::string(op))};
   if (is_complex(header.layout.dtype)) {
-    raise<DtypeError>("{}: complex64 elements read as {}: use real() or imag() first", op, wanted);
+    detail::raise_told<DtypeError>(
+        fmt::format("{}: complex64 elements read as {}: use real() or imag() first", op, wanted),
+        lines, "");
   }
-  raise<DtypeError>("{}: {} elements read as {}: cast(x, DType::{}) first", op, header.layout.dtype,
-                    wanted, wanted);
+  detail::raise_told<DtypeError>(fmt::format("{}: {} elements read as {}: cast(x, DType::{}) first",
+                                             op, header.layout.dtype, wanted, wanted),
+                                 lines, "");
 }
 
 }  // namespace
 
 void Tensor::read(void* to, DType dtype, const char* op, std::source_location site) const {
   const Pin pin(*this, op, site);
-  check_dtype(op, *pin, dtype);
+  check_dtype(op, *pin, dtype, site);
   detail::device_transfer(pin->device.type)
       .to_host(static_cast<std::byte*>(to), *pin->storage, pin->layout);
 }
@@ -37,15 +44,19 @@ void Tensor::read(void* to, DType dtype, const char* op, std::source_location si
 void Tensor::read_item(void* to, DType dtype, std::source_location site) const {
   const Header& header = detail::checked(*this, "item");
   if (header.layout.shape.numel() != 1) {
-    raise<ShapeError>("item: {} elements in {}, item reads exactly one",
-                      header.layout.shape.numel(), header.layout.shape);
+    const Pin pin(*this, "item", site);  // one that has ended says that first
+    detail::raise_told<ShapeError>(
+        fmt::format("item: {} elements in {}, item reads exactly one", header.layout.shape.numel(),
+                    header.layout.shape),
+        {line_of("born", header), detail::used_line(site, "item")},
+        "take one element first, x[i], reduce it, or read all with to_vector.");
   }
   read(to, dtype, "item", site);
 }
 
 Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
   const Pin pin(*this, "view", site);
-  check_dtype("view", *pin, dtype);
+  check_dtype("view", *pin, dtype, site);
   detail::LabelRef owner = detail::LabelRef::make("span", name(), site);
   detail::Saved saved(new_saved(*pin, detail::Claim::other, std::move(owner)));
   if (!pin->layout.contiguous) {

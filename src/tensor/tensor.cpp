@@ -25,7 +25,10 @@ void release_handle(Header* header) noexcept { release(header); }
 
 void raise_empty(std::string_view op, int input) {
   const std::string which = input < 0 ? "the tensor" : fmt::format("input {}", input);
-  raise<ValueError>("{}: {} is an empty handle (default-made or moved from)", op, which);
+  raise<ValueError>(
+      "{}: {} is an empty handle (default-made, moved from, or a gradient that does not depend on "
+      "its source): put a tensor into it first",
+      op, which);
 }
 
 Pin::Pin(const Tensor& tensor, const char* op, std::source_location site)
@@ -68,7 +71,7 @@ ScopeGuard::~ScopeGuard() {
 void ScopeGuard::close() {
   Scope* scope = std::exchange(scope_, nullptr);
   Context& current = context();
-  if (closes_in_order(current, scope)) {
+  if (closes_in_order(current, *scope)) {
     close_scope(current, scope);
     return;
   }
@@ -76,14 +79,21 @@ void ScopeGuard::close() {
   const LabelRef inner = current.scope != nullptr ? current.scope->label : LabelRef();
   const bool here = scope->home == &current;
   close_scope(current, scope);
-  const std::string what =
-      fmt::format("{} (opened {})", label_text(*ended.get()), site_text(ended->site));
+  const std::string what = label_text(*ended.get());
   if (here && inner) {
-    raise<ScopeError>("tidy: closed out of order: {} ended while {} (opened {}) was open", what,
-                      label_text(*inner.get()), site_text(inner->site));
+    raise_told<ScopeError>(
+        fmt::format("tidy: closed out of order: {} ended while {} was open", what,
+                    label_text(*inner.get())),
+        {line_of("opened", *ended.get()), line_of("opened", *inner.get())},
+        "scopes end in the reverse order of opening: what opened the inner one must end first. A "
+        "coroutine that waits inside a tidy must be a tenure::Task.");
   }
-  raise<ScopeError>("tidy: closed out of order: {} ended on a thread or task that did not open it",
-                    what);
+  raise_told<ScopeError>(
+      fmt::format("tidy: closed out of order: {} ended on a thread or task that did not open it",
+                  what),
+      {line_of("opened", *ended.get())},
+      "open and end a tidy on one thread. A coroutine that goes on elsewhere must be a "
+      "tenure::Task.");
 }
 
 void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
@@ -161,7 +171,8 @@ std::int64_t Tensor::dim(int axis, std::source_location site) const {
   const Header& header = checked(*this, "dim");
   const Shape& dims = header.layout.shape;
   if (axis < -dims.rank() || axis >= dims.rank()) {
-    raise<ShapeError>("dim: axis {} out of range for {}", axis, dims);
+    detail::raise_told<ShapeError>(fmt::format("dim: axis {} out of range for {}", axis, dims),
+                                   {line_of("born", header), detail::used_line(site, "dim")}, "");
   }
   if (header.is_dead()) [[unlikely]]
     refuse_free(header, "dim", axis < 0 ? axis + dims.rank() : axis, site);
@@ -183,6 +194,8 @@ void Tensor::dispose(std::source_location site) {
 }
 
 Tensor keep(Tensor tensor, std::source_location site) {
+  const Header& header = checked(tensor, "keep");
+  if (header.is_dead()) raise_disposed(header, {.op = "keep", .site = site, .own_handles = 1});
   const detail::Pin pin(tensor, "keep", site);
   leave_scope(*pin, detail::Leaving::living);
   return tensor;
@@ -202,12 +215,16 @@ void transfer(const Tensor& tensor, Session& to, std::source_location site) {
   detail::SessionState* from = header.session.load(std::memory_order_relaxed);
   if (from == to.state_) return;
   if (header.storage->handles.load(std::memory_order_acquire) != 1) {
-    std::string others;
+    const Story story = tensor.story();
+    std::vector<detail::Line> lines{line_of("born", header), detail::used_line(site, "transfer")};
     for (const Holder& holder : detail::holders_of(*header.storage)) {
-      if (holder.story.id != header.id) others += "\n  " + holder.text;
+      if (holder.story.id != header.id || !holder.is_tensor) {
+        lines.push_back({"holder", holder.text, ""});
+      }
     }
-    raise<ValueError>("transfer: {} shares its bytes: copy it first{}", tensor.story().title(),
-                      others);
+    detail::raise_told<ValueError>(
+        fmt::format("transfer: {} shares its bytes: copy it first", story.title()), lines,
+        "others hold the same bytes, and a session's bytes are its own: transfer a copy (t + 0).");
   }
   move_storage(*header.storage, to.state_);
   leave_scope(header, detail::Leaving::living);

@@ -5,6 +5,7 @@
 #include "memory/events.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
+#include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/read_hook.h"
 #include "tensor/variable_state.h"
@@ -57,9 +58,39 @@ Claim claim_of(VariableKind kind) {
   return Claim::other;
 }
 
+std::string braces(const Shape& shape) {
+  std::string text = to_string(shape);
+  text.front() = '{';
+  text.back() = '}';
+  return text;
+}
+
+[[noreturn]] void refuse_value(const detail::VariableState& variable, const Header& value,
+                               std::source_location site) {
+  const detail::Label& label = *variable.label.get();
+  const std::vector<detail::Line> lines{line_of("born", label), line_of("value", value),
+                                        detail::used_line(site, "assign")};
+  if (value.layout.shape != variable.shape) {
+    const bool same_count = value.layout.shape.numel() == variable.shape.numel();
+    detail::raise_told<ShapeError>(
+        fmt::format("assign: {} has shape {}, the value {}", label_text(label), variable.shape,
+                    value.layout.shape),
+        lines,
+        same_count ? fmt::format("a variable keeps its shape: reshape the value to {}.",
+                                 braces(variable.shape))
+                   : "a variable keeps its shape: make a new variable for one of another.");
+  }
+  detail::raise_told<DtypeError>(
+      fmt::format("assign: {} is {}, the value {}", label_text(label), variable.dtype,
+                  value.layout.dtype),
+      lines,
+      fmt::format("a variable keeps its dtype: cast(value, DType::{}) first.", variable.dtype));
+}
+
 detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& state) {
   if (state == nullptr) [[unlikely]]
-    raise<ValueError>("variable: the handle is empty: nothing was put into it");
+    raise<ValueError>(
+        "variable: the handle is empty (default-made or moved from): put a variable into it first");
   return *state;
 }
 
@@ -101,17 +132,15 @@ Tensor Variable::read(std::source_location site) const {
 void Variable::assign(Arg value) {
   checked(state_);
   if (value.scalar()) {
-    raise<ShapeError>("assign: a number for a variable of shape {}: use full(shape, value)",
-                      state_->shape);
+    detail::raise_told<ShapeError>(
+        fmt::format("assign: a number for {}, of shape {}", label_text(*state_->label.get()),
+                    state_->shape),
+        {line_of("born", *state_->label.get()), detail::used_line(value.site(), "assign")},
+        fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar()));
   }
   const Layout& given = detail::checked(value.tensor(), "assign").layout;
-  if (given.shape != state_->shape) {
-    raise<ShapeError>("assign: variable \"{}\" has shape {}, the value {}", name(), state_->shape,
-                      given.shape);
-  }
-  if (given.dtype != state_->dtype) {
-    raise<DtypeError>("assign: variable \"{}\" is {}, the value {}", name(), state_->dtype,
-                      given.dtype);
+  if (given.shape != state_->shape || given.dtype != state_->dtype) {
+    refuse_value(*state_, *Access::header(value.tensor()), value.site());
   }
   if (detail::trace_assign(state_, value.tensor(), value.site())) return;
   const Pin pin(value.tensor(), "assign", value.site());

@@ -1,4 +1,5 @@
 // Fusion: each pass alone on small graphs, and random programs against eager code, bit for bit.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -310,6 +311,96 @@ TEST(FuseAdam, a_step_is_one_node_per_variable) {
       expect_same_bits(in, adam, "adam");
     }
   }
+}
+
+// A step whose gradient is the product of x[3] and x[4].
+Tensors adam_of_product(const Tensors& x) {
+  return adam({x[0], x[1], x[2], matmul(x[3], x[4], {.transpose_a = true})});
+}
+
+TEST(FuseUpdates, the_product_that_makes_a_gradient_is_part_of_the_step) {
+  struct Sizes {
+    std::int64_t rows, columns, batch;
+  };
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for (const auto& [m, n, k] : {Sizes{37, 50, 8},
+                                  {1, 40, 3},
+                                  {300, 1, 5},
+                                  {700, 130, 64},
+                                  {13, 9, 600},
+                                  {20, 30, 0},
+                                  {0, 30, 4},
+                                  {1, 1, 9}}) {
+      Tensors in;
+      for (int i = 0; i < 3; ++i) in.push_back(cast(square(random::normal({m, n})), dtype));
+      in.push_back(cast(random::normal({k, m}), dtype));
+      in.push_back(cast(random::normal({k, n}), dtype));
+      const std::string what = fmt::format("{} {} {}", m, n, k);
+      const bool number = m * n == 1;  // of one element: the pattern needs a whole and a number
+      EXPECT_EQ(count_of(optimise(traced(in, adam_of_product)), "adam_of_product"),
+                number ? 0u : 1u)
+          << what;
+      expect_same_bits(in, adam_of_product, what);
+    }
+  }
+}
+
+TEST(FuseUpdates, matrices_may_be_turned_in_any_way) {
+  const Tensor state = square(random::normal({40, 60}));
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      const Tensors in{state, state, state, random::normal(a ? Shape{7, 40} : Shape{40, 7}),
+                       random::normal(b ? Shape{60, 7} : Shape{7, 60})};
+      const Body body = [&](const Tensors& x) {
+        return adam({x[0], x[1], x[2], matmul(x[3], x[4], {.transpose_a = a, .transpose_b = b})});
+      };
+      EXPECT_EQ(count_of(optimise(traced(in, body)), "adam_of_product"), 1u);
+      expect_same_bits(in, body, "turned");
+    }
+  }
+}
+
+TEST(FuseUpdates, a_gradient_that_others_read_stays) {
+  Tensors in;
+  for (int i = 0; i < 3; ++i) in.push_back(square(random::normal({30, 20})));
+  in.push_back(random::normal({8, 30}));
+  in.push_back(random::normal({8, 20}));
+  const Body norm = [](const Tensors& x) {
+    const Tensor gradient = matmul(x[3], x[4], {.transpose_a = true});
+    Tensors made = adam({x[0], x[1], x[2], gradient});
+    made.push_back(sum(square(gradient)));
+    return made;
+  };
+  const Body result = [](const Tensors& x) {
+    const Tensor gradient = matmul(x[3], x[4], {.transpose_a = true});
+    Tensors made = adam({x[0], x[1], x[2], gradient});
+    made.push_back(gradient);
+    return made;
+  };
+  for (const Body& body : {norm, result}) {
+    EXPECT_EQ(count_of(optimise(traced(in, body)), "adam_of_product"), 0u);
+    expect_same_bits(in, body, "read");
+  }
+}
+
+TEST(FuseUpdates, a_parameter_may_be_a_factor_of_its_own_gradient) {
+  Variable w(random::normal({24, 24})), m(zeros({24, 24})), v(zeros({24, 24}));
+  const auto step = [&](const Tensor& x) {
+    const Tensors made = adam({w.read(), m.read(), v.read(), matmul(x, w)});
+    w.assign(made[0]);
+    m.assign(made[1]);
+    v.assign(made[2]);
+  };
+  const Tensor x = random::normal({24, 24}), start = w.read();
+  const auto run = [&](const auto& call) {
+    w.assign(start);
+    m.assign(zeros({24, 24}));
+    v.assign(zeros({24, 24}));
+    for (int i = 0; i < 3; ++i) call();
+    return floats(w.read());
+  };
+  const Function traced_step = function("step", step);
+  EXPECT_EQ(run([&] { traced_step(x); }), run([&] { step(x); }));
 }
 
 TEST(FuseAdam, factors_may_come_in_any_order) {

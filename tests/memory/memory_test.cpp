@@ -152,6 +152,8 @@ TEST(Contract, L32_leak_check_names_what_survives) {
   ASSERT_EQ(survivors.size(), 2u);
   EXPECT_EQ(survivors[0].name, "leak");
   EXPECT_EQ(survivors[0].birth.site.line(), line);
+  EXPECT_EQ(survivors[0].handles, 1u);
+  EXPECT_EQ(why_alive(leak)[1].story.handles, 1u);
   ASSERT_EQ(survivors[0].other_holders.size(), 1u);
   EXPECT_HAS(survivors[0].other_holders[0], "view float32 [2]");
   EXPECT_HAS(check.report(), "2 tensors born since the check still alive");

@@ -148,8 +148,8 @@ TEST(Contract, L12_closing_scopes_out_of_order_is_an_error_and_frees_only_the_on
   ForeignScope b("b");
   in_b = ones({2});
   const std::string message = testing::message_of<ScopeError>([&] { a.close(); });
-  EXPECT_HAS(message, "tidy: closed out of order: tidy \"a\" (opened scope_test.cpp:");
-  EXPECT_HAS(message, "ended while tidy \"b\" (opened scope_test.cpp:");
+  EXPECT_HAS(message, "tidy: closed out of order: tidy \"a\" ended while tidy \"b\" was open");
+  EXPECT_HAS(message, "opened    scope_test.cpp:");
   EXPECT_TRUE(in_a.is_disposed());
   EXPECT_FALSE(in_b.is_disposed());
   late = ones({2});

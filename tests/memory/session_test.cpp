@@ -62,7 +62,7 @@ TEST(Contract, L36_closing_a_session_disposes_what_it_owns_and_reports_it) {
   EXPECT_TRUE(w->is_disposed());
   EXPECT_EQ(a.memory().live_bytes, 0u);
   EXPECT_TRUE(a.close().empty());
-  EXPECT_HAS(message_of<ValueError>([&] { a.run([] {}); }), "session \"a\" was closed");
+  EXPECT_HAS(message_of<DisposedError>([&] { a.run([] {}); }), "session \"a\" was closed");
 }
 
 TEST(Contract, L36_a_session_has_its_own_budget) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -29,13 +30,19 @@ inline std::source_location here(std::source_location at = std::source_location:
   return at;
 }
 
-// Runs fn, which must throw an E, and returns its text.
+// Runs fn, which must throw an E, and returns its text, without what an operation that refuses its
+// inputs tells of where they came from.
 template <class E, class F>
 std::string message_of(F&& fn) {
   try {
     fn();
   } catch (const E& error) {
-    return error.what();
+    std::string text = error.what();
+    for (const char* begin : {"\n\n  input 0 ", "\n\n  used "}) {
+      const std::size_t at = text.find(begin);
+      if (at != text.npos) text.erase(at, text.find("\n\n", at + 1) - at);
+    }
+    return text;
   }
   ADD_FAILURE() << "nothing was thrown";
   return {};

@@ -70,7 +70,7 @@ TEST(Variables, a_disposed_variable_says_so) {
   v.dispose();
   EXPECT_TRUE(v.is_disposed());
   EXPECT_EQ(floats(read), (Floats{1, 1}));
-  EXPECT_HAS(message_of<DisposedError>([&] { v.read(); }), "read: the tensor was disposed");
+  EXPECT_HAS(message_of<DisposedError>([&] { v.read(); }), "read: variable \"v\" was disposed");
   EXPECT_THROW(v.assign(ones({2})), DisposedError);
   EXPECT_THROW(v + 1.0, DisposedError);
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend/cpu/adam.h"
 #include "backend/cpu/elementwise.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_tiles.h"
@@ -29,6 +30,8 @@ constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vector
 // B again for the next ones would show.
 constexpr std::int64_t kEpilogueBytes = 64 * 1024;
 constexpr std::int64_t kLeastEpilogueRows = 48;
+
+constexpr std::int64_t kUpdateRows = 12;  // of a gradient at once, before its update
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -164,11 +167,12 @@ Cut cut(const Stack<T>& stack, std::int64_t slots) {
   for (std::int64_t columns = std::min(slots, units); columns >= 1; --columns) {
     if (slots % columns != 0) continue;
     const std::int64_t rows = std::min(p.m, slots / columns);
-    // Packing a column of B costs about as much as multiplying it by five rows. Rows of A that
-    // several ranges of columns read are fetched anew by each, which shows where k is short.
-    const std::int64_t packing = p.read_b == ReadB::packed ? 5 * p.k : 0;
+    // Fetching a column of B costs about as much as multiplying it by three rows, and packing it
+    // as much as five more. Rows of A that several ranges of columns read are fetched anew by each,
+    // which shows where k is short.
+    const std::int64_t column = (p.read_b == ReadB::packed ? 8 : 3) * p.k;
     const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
-    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + packing);
+    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + column);
     if (least == 0 || cost < least) {
       least = cost;
       best = {rows, columns, slots};
@@ -262,6 +266,73 @@ std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
   return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
 }
 
+// A gradient that goes into the update of a parameter, some rows at a time.
+template <class T>
+struct Update {
+  Product<T> product;
+  std::int64_t slots;  // threads, each of which has a range of rows
+  std::int64_t rows;   // of the gradient that a thread has at once
+
+  explicit Update(const ops::KernelArgs& args) {  // of an update that has elements
+    ops::KernelArgs of_product = args;
+    of_product.in = args.in.first(2);
+    product = stack_of<T>(of_product).product;
+    product.read_b = how_to_read_b(product);
+    constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t work = product.m * ceil_div(product.n, kLanes) * product.k;
+    slots = std::clamp<std::int64_t>(work / kWorthAThread, 1, std::min(max_slots(), product.m));
+    rows = ceil_div(product.m, slots);
+    if (product.read_b != ReadB::packed) rows = std::min(rows, kUpdateRows);
+  }
+  std::size_t panel_room() const {
+    return product.read_b == ReadB::packed ? panel_bytes(product) : 0;
+  }
+  std::size_t slot_bytes() const {
+    const auto bytes = static_cast<std::size_t>(rows * product.n) * sizeof(T) + panel_room();
+    return (bytes + 63) / 64 * 64;
+  }
+};
+
+template <class T>
+void update_rows(const Update<T>& update, const AdamRun<T>& whole, std::byte* room,
+                 std::int64_t begin, std::int64_t end) {
+  Product<T> p = update.product;
+  p.panels = reinterpret_cast<T*>(room);
+  p.c = reinterpret_cast<T*>(room + update.panel_room());
+  p.c_row = p.n;
+  for (std::int64_t row = begin; row < end; row += p.m) {
+    p.m = std::min(update.rows, end - row);
+    p.a = update.product.a + row * p.a_row;
+    const AdamRun<T> run = whole.from(row * p.n, p.c);
+    if (p.k > 0) {
+      multiply(p);
+    } else {
+      std::fill_n(p.c, p.m * p.n, T{0});
+    }
+    adam_update(run, p.m * p.n);
+  }
+}
+
+template <class T>
+void adam_of_product(const ops::KernelArgs& args) noexcept {
+  if (args.out[0].numel() == 0) return;
+  const AdamRun<T> whole = adam_run<T>(args.in.subspan(2, 3), args.in.subspan(5), args.out);
+  const Update<T> update(args);
+  const Product<T>& p = update.product;
+  const std::int64_t slots = std::min<std::int64_t>(update.slots, num_threads());
+  parallel_each(slots, [&](std::int64_t slot) {
+    update_rows(update, whole, args.scratch + static_cast<std::size_t>(slot) * update.slot_bytes(),
+                slot * p.m / slots, (slot + 1) * p.m / slots);
+  });
+}
+
+template <class T>
+std::size_t update_scratch_bytes(const ops::KernelArgs& args) noexcept {
+  if (args.out[0].numel() == 0) return 0;
+  const Update<T> update(args);
+  return static_cast<std::size_t>(update.slots) * update.slot_bytes();
+}
+
 // One B for all rows that would be packed: prepared, it is read in place, with the same bits.
 template <class T>
 ops::Preparation prepare_b(const ops::KernelArgs& args) noexcept {
@@ -342,6 +413,8 @@ std::span<const ops::KernelRow> matmul_kernels() {
        .scratch_bytes = float_scratch_bytes<double>,
        .takes_epilogue = true,
        .prepare = prepare_b<double>},
+      {"adam_of_product", DType::float32, adam_of_product<float>, update_scratch_bytes<float>},
+      {"adam_of_product", DType::float64, adam_of_product<double>, update_scratch_bytes<double>},
       {"matmul", DType::int32, matmul_integer<std::int32_t>},
       {"matmul", DType::int64, matmul_integer<std::int64_t>},
   };

@@ -10,6 +10,7 @@ Graph optimise(Graph graph) {
   graph = share_common(std::move(graph));
   graph = remove_dead(std::move(graph));
   graph = fuse_adam(std::move(graph));
+  graph = fuse_updates(std::move(graph));
   graph = fuse_epilogues(std::move(graph));
   graph = fuse_elementwise(std::move(graph));
   graph = fuse_reductions(std::move(graph));

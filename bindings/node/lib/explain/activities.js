@@ -114,4 +114,4 @@ function nearest(kind) {
   return null;
 }
 
-module.exports = {Activity, begin, current, nearest, part, run, runAsync, siteOf};
+module.exports = {begin, current, nearest, part, run, runAsync, siteOf};

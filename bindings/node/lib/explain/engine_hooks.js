@@ -167,10 +167,9 @@ function hookScopes(engine) {
 
   // Ops open scopes too, named after them.
   patch(engine, 'startScope', original => function startScope(name) {
-    let site = tidySite;
-    tidySite = null;
     const isOp = typeof name === 'string' && name.endsWith('__op');
-    if (site === null) site = isOp ? kLibrarys : look(startScope, 2).site || kLibrarys;
+    const site = isOp ? kLibrarys : tidySite || look(startScope, 2).site || kLibrarys;
+    tidySite = null;
     const outer = scopeOf(this);
     const result = original.call(this, name);
     const {activeScope} = this.state;

@@ -69,7 +69,7 @@ class Scope {
 }
 
 let births = 0;
-const alive = new Map();         // id -> Life
+const alive = new Map(); // id -> Life
 let nextStorage = 1;
 
 // Told of everything, when there is one: see trace.js.
@@ -130,6 +130,6 @@ function freed(dataId) {
 }
 
 module.exports = {
-  Life, Scope, alive, assigned, born, died, freed, lives, observers,
+  Scope, alive, assigned, born, died, freed, lives, observers,
   get births() { return births; },
 };

@@ -26,7 +26,7 @@ class Site {
 
 const kinds = new Map();
 const byFile = new Map();
-const sites = [];
+let count = 0;
 
 function toPath(file) {
   return file.startsWith('file://') ? fileURLToPath(file) : file;
@@ -70,8 +70,7 @@ function intern(frame, file) {
   if (lines === undefined) byFile.set(file, lines = new Map());
   let site = lines.get(line);
   if (site === undefined) {
-    site = new Site(toPath(file), line, frame.getFunctionName() || '', sites.length);
-    sites.push(site);
+    site = new Site(toPath(file), line, frame.getFunctionName() || '', count++);
     lines.set(line, site);
   }
   return site;
@@ -150,4 +149,4 @@ const kAll = 200;
 
 look.seen = seen;
 
-module.exports = {Site, forget, isLibrary, look, kAll, sites, shortPath};
+module.exports = {forget, isLibrary, look, kAll};

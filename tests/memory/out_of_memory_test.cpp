@@ -1,0 +1,110 @@
+// OutOfMemoryError: what holds the memory, and only what does.
+#include "support/expect.h"
+
+namespace tenure {
+namespace {
+
+using testing::here;
+using testing::message_of;
+
+constexpr std::int64_t kMiB = 1 << 18;  // of float32
+
+// At most so many bytes more than are reserved when it is made.
+class Budget {
+ public:
+  explicit Budget(std::size_t more) {
+    trim_pool();
+    set_memory_budget(memory().reserved_bytes + more);
+  }
+  ~Budget() { set_memory_budget(0); }
+};
+
+std::string shortage(std::int64_t floats) {
+  try {
+    zeros({floats});
+  } catch (const OutOfMemoryError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+TEST(OutOfMemory, says_what_was_asked_for_where_and_what_there_is) {
+  const Budget budget(4 << 20);
+  const Tensor big = zeros({2 * kMiB}).set_name("big");
+  const Tensor x = zeros({16});
+  std::string text;
+  const auto line = here().line() + 2;
+  try {
+    big + 1;
+    FAIL() << "there was enough";
+  } catch (const OutOfMemoryError& error) {
+    text = error.what();
+    EXPECT_EQ(error.requested(), std::size_t{2} << 20);
+    EXPECT_EQ(error.largest().front().name, "big");
+  }
+  EXPECT_HAS(text, "2 MiB requested, the memory budget is");
+  EXPECT_HAS(text, "used      out_of_memory_test.cpp:" + std::to_string(line) + "    add");
+  EXPECT_HAS(text, "2 MiB  float32 [524288] \"big\"");
+  EXPECT_HAS(text, "or raise the budget.");
+  for (const char* part : {"views that hold", "saved by tapes", "kept by traced"}) {
+    EXPECT_FALSE(has(text, part)) << text;
+  }
+}
+
+TEST(OutOfMemory, names_the_small_view_that_holds_much) {
+  const Budget budget(4 << 20);
+  const Tensor first = zeros({2 * kMiB})[0];
+  const std::string text = shortage(3 * kMiB);
+  EXPECT_HAS(text, "views that hold more than they use:\n         2 MiB  float32 [] (#");
+  EXPECT_HAS(text, "uses 4 bytes of the 2 MiB it holds");
+}
+
+TEST(OutOfMemory, a_view_beside_the_whole_is_not_to_blame) {
+  const Budget budget(4 << 20);
+  const Tensor whole = zeros({2 * kMiB}), first = whole[0];
+  EXPECT_FALSE(has(shortage(3 * kMiB), "views that hold"));
+}
+
+TEST(OutOfMemory, names_the_tape_and_what_it_has_saved) {
+  const Budget budget(8 << 20);
+  GradientTape tape({.name = "step"});
+  Tensor x = ones({kMiB});
+  tape.watch(x);
+  x = tanh(tanh(x));
+  const std::string text = shortage(7 * kMiB);
+  EXPECT_HAS(text, "saved by tapes for their gradients:\n         2 MiB  tape \"step\" (made");
+}
+
+TEST(OutOfMemory, names_the_function_and_what_its_traces_keep) {
+  auto scale = function("scale", [w = ones({kMiB})](Tensor x) { return x * w; });
+  scale(ones({1}));
+  const Budget budget(4 << 20);
+  const std::string text = shortage(6 * kMiB);
+  EXPECT_HAS(text, "kept by traced functions:\n         1 MiB  function \"scale\" (made");
+  EXPECT_HAS(text, "1 trace\n");
+}
+
+TEST(OutOfMemory, says_what_was_given_back_first) {
+  const Budget budget(4 << 20);
+  {
+    const Tensor gone = zeros({2 * kMiB});
+  }
+  EXPECT_HAS(shortage(6 * kMiB), "given back before this failed: 2 MiB of free memory");
+}
+
+TEST(OutOfMemory, of_a_session_tells_of_that_session_alone) {
+  const Tensor outside = zeros({8 * kMiB}).set_name("outside");
+  Session session({.name = "small", .budget = 2 << 20});
+  session.run([&] {
+    const Tensor inside = zeros({kMiB}).set_name("inside");
+    const std::string text = shortage(2 * kMiB);
+    EXPECT_HAS(text, "the budget of session \"small\" is 2 MiB, 1 MiB live");
+    EXPECT_HAS(text, "\"inside\"");
+    EXPECT_FALSE(has(text, "\"outside\"")) << text;
+  });
+}
+
+}  // namespace
+}  // namespace tenure

@@ -1,0 +1,170 @@
+// uPlot in the page's colours, for the pool and the curves.
+import uPlot from "uplot";
+import { h } from "./dom.ts";
+import type { Tick } from "./format.ts";
+import { colour, on_theme } from "./theme.ts";
+import { gutter, kFont, kRight } from "./panel.ts";
+
+export interface Series {
+  label: string;
+  stroke: string; // name of a colour
+  fill?: string;
+  dash?: number[];
+  width?: number;
+  points?: boolean;
+}
+
+export interface LineOptions {
+  title: string;
+  height: number;
+  series: Series[];
+  data: uPlot.AlignedData;
+  stepped: boolean;
+  x_text: (value: number) => string;
+  y_text: (value: number) => string;
+  x_ticks?: (min: number, max: number, width: number) => Tick[];
+  y_ticks?: (min: number, max: number) => number[];
+  log?: boolean;
+  wide?: boolean; // aligned with the charts above
+  on_select?: (min: number, max: number) => void;
+  on_reset?: () => void;
+  y_range?: (min: number, max: number) => [number, number];
+}
+
+export class LineChart {
+  readonly element: HTMLElement;
+  private plot: uPlot | undefined;
+  private due: (() => uPlot.AlignedData) | null = null;
+  private in_sight = false;
+
+  constructor(private readonly options: LineOptions) {
+    this.element = h("div", { class: "lines", role: "img", "aria-label": options.title });
+    new ResizeObserver(() => this.fit()).observe(this.element);
+    new IntersectionObserver((entries) => {
+      this.in_sight = entries[entries.length - 1]!.isIntersecting;
+      if (this.in_sight) this.catch_up();
+    }).observe(this.element);
+    addEventListener("beforeprint", this.catch_up);
+    on_theme(() => this.build());
+  }
+
+  // Takes the data when the chart is in sight, or about to be printed.
+  update(data: () => uPlot.AlignedData): void {
+    this.due = data;
+    if (this.in_sight) this.catch_up();
+  }
+
+  private readonly catch_up = (): void => {
+    if (!this.due || !this.plot) return;
+    const data = (this.options.data = this.due());
+    this.due = null;
+    const x = data[0];
+    this.plot.batch(() => {
+      this.plot!.setData(data, false);
+      this.plot!.setScale("x", { min: x[0]!, max: x[x.length - 1]! });
+    });
+  };
+
+  private fit(): void {
+    const width = this.element.clientWidth;
+    if (!width) return;
+    if (this.plot) this.plot.setSize({ width, height: this.options.height });
+    else this.build();
+  }
+
+  private build(): void {
+    const { options } = this;
+    const width = this.element.clientWidth;
+    if (!width) return;
+    this.plot?.destroy();
+    const axis = (more: uPlot.Axis): uPlot.Axis => ({
+      stroke: colour("muted"),
+      font: `11px ${kFont}`,
+      grid: { stroke: colour("line"), width: 1 },
+      ticks: { stroke: colour("line"), width: 1, size: 5 },
+      ...more,
+    });
+    this.plot = new uPlot(
+      {
+        width,
+        height: options.height,
+        padding: [10, kRight, 0, 0],
+        cursor: {
+          points: { size: 6 },
+          drag: { x: true, y: false, setScale: !options.on_select },
+          focus: { prox: 24 },
+        },
+        legend: { live: true },
+        scales: {
+          x: { time: false },
+          y: {
+            range: (_u, min, max) =>
+              options.y_range?.(min, max) ?? [Math.min(0, min), max <= 0 ? 1 : max * 1.06],
+            distr: options.log ? 3 : 1,
+          },
+        },
+        axes: [
+          axis({
+            size: 30,
+            gap: 4,
+            grid: { show: false },
+            values: (_u, splits) => splits.map(options.x_text),
+            ...(options.x_ticks && {
+              splits: (u: uPlot, _i: number, min: number, max: number) =>
+                options.x_ticks!(min, max, u.width).map((tick) => tick.at),
+              // A label that would be cut off at the edge is left out.
+              values: (u: uPlot) =>
+                options.x_ticks!(u.scales.x!.min!, u.scales.x!.max!, u.width).map((tick) =>
+                  u.valToPos(tick.at, "x") < u.bbox.width / devicePixelRatio - 12 ? tick.text : "",
+                ),
+            }),
+          }),
+          axis({
+            size: options.wide ? gutter(width) : 58,
+            gap: 4,
+            ticks: { show: false },
+            values: (_u, splits) =>
+              splits.map((value) => (value === null ? "" : options.y_text(value))),
+            ...(options.y_ticks && {
+              splits: (_u: uPlot, _i: number, min: number, max: number) =>
+                options.y_ticks!(min, max),
+            }),
+          }),
+        ],
+        series: [
+          { label: "at", value: (_u, value) => (value === null ? "" : options.x_text(value)) },
+          ...options.series.map((series) => ({
+            label: series.label,
+            stroke: colour(series.stroke),
+            width: series.width ?? 1.75,
+            ...(series.fill && { fill: colour(series.fill) }),
+            ...(series.dash && { dash: series.dash }),
+            ...(options.stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
+            spanGaps: true,
+            points: { show: series.points ?? false, size: 5 },
+            value: (_u: uPlot, value: number | null) =>
+              value === null ? "–" : options.y_text(value),
+          })),
+        ],
+        hooks: options.on_select
+          ? {
+              setSelect: [
+                (u) => {
+                  if (u.select.width > 3)
+                    options.on_select!(
+                      u.posToVal(u.select.left, "x"),
+                      u.posToVal(u.select.left + u.select.width, "x"),
+                    );
+                  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+                },
+              ],
+            }
+          : {},
+      },
+      options.data,
+      this.element,
+    );
+    if (options.on_reset)
+      this.plot.over.addEventListener("dblclick", options.on_reset, { capture: true });
+  }
+}
