@@ -39,4 +39,26 @@ class TENURE_API Recording {
   std::unique_ptr<State> state_;
 };
 
+// What the program itself knows, for a recording; nothing while there is none.
+//
+//   for (int i = 0; i < steps; ++i) {
+//     tenure::RecordedSpan step("step");
+//     tenure::record_value("loss", train(batch()), i);
+//   }
+
+// From here to the end of the block. "step" marks the steps of a loop of your own.
+class TENURE_API RecordedSpan {
+ public:
+  explicit RecordedSpan(std::string_view kind, std::string_view name = {},
+                        std::source_location site = std::source_location::current());
+  ~RecordedSpan();
+  RecordedSpan(const RecordedSpan&) = delete;
+  RecordedSpan& operator=(const RecordedSpan&) = delete;
+
+ private:
+  bool begun_;
+};
+
+TENURE_API void record_value(std::string_view name, double value, std::uint64_t step = 0);
+
 }  // namespace tenure

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "memory/context.h"
 #include "memory/events.h"
 
 namespace tenure::detail::events {
@@ -21,6 +20,7 @@ struct Shared {
   std::mutex mutex;  // guards the lists
   std::vector<Ring*> rings;
   std::vector<Ring*> spare;  // drained, and their threads have ended
+  std::uint32_t threads = 0;
   std::mutex bell_mutex;
   std::condition_variable bell;
   bool rung = false;
@@ -33,27 +33,36 @@ constinit std::atomic<std::size_t> g_ring_bytes{0};
 constinit std::atomic<bool> g_failed{false};
 
 constinit thread_local Ring* t_ring = nullptr;
-constinit thread_local bool t_left = false;
 
-struct Leave {
-  ~Leave() {
-    t_left = true;
-    if (t_ring != nullptr) t_ring->left.store(true, std::memory_order_release);
-    t_ring = nullptr;
-  }
-};
+void leave(void* ring) noexcept {
+  t_ring = nullptr;
+  static_cast<Ring*>(ring)->left.store(true, std::memory_order_release);
+}
+
+// Its destructor runs when a thread ends, after those of thread-locals, which may drop tensors.
+// The main thread's does not run: statics that die at exit go on in the same ring.
+pthread_key_t leaving() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made = 0;
+    pthread_key_create(&made, leave);
+    return made;
+  }();
+  return key;
+}
 
 void before_fork() { g_shared.load()->mutex.lock(); }
 void in_parent() { g_shared.load()->mutex.unlock(); }
 void in_child() {
   g_on.store(false);
   t_ring = nullptr;
+  pthread_setspecific(leaving(), nullptr);
   g_shared.store(new Shared);
 }
 
 Shared& shared() {
   static const bool made = [] {
     g_shared.store(new Shared);
+    leaving();
     pthread_atfork(before_fork, in_parent, in_child);
     return true;
   }();
@@ -62,7 +71,6 @@ Shared& shared() {
 }
 
 Ring* new_ring() noexcept {
-  const std::uint32_t thread = t_context != nullptr ? t_context->thread : 0;
   try {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
@@ -77,7 +85,7 @@ Ring* new_ring() noexcept {
       ring = new Ring;
       all.rings.push_back(ring);
     }
-    ring->thread = thread;
+    ring->thread = all.threads++;
     ring->left.store(false, std::memory_order_relaxed);
     return ring;
   } catch (const std::bad_alloc&) {
@@ -88,12 +96,9 @@ Ring* new_ring() noexcept {
 Ring* own_ring() noexcept {
   if (t_ring != nullptr) [[likely]]
     return t_ring;
-  Ring* ring = new_ring();
-  if (t_left) return ring;  // the thread is ending: a ring for one record
-  thread_local const Leave leave;
-  (void)leave;
-  t_ring = ring;
-  return ring;
+  t_ring = new_ring();
+  if (t_ring != nullptr) pthread_setspecific(leaving(), t_ring);
+  return t_ring;
 }
 
 bool map_bytes(Ring& ring) noexcept {
@@ -177,7 +182,6 @@ void Place::end() noexcept {
     if (head / kHalf != (head + size_) / kHalf) ring_bell();
   }
   ring.busy.store(false, std::memory_order_release);
-  if (t_left) ring.left.store(true, std::memory_order_release);
 }
 
 void prepare_rings() { shared(); }

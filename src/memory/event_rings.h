@@ -22,7 +22,7 @@ inline constexpr std::size_t kRingBytes = std::size_t{1} << 20;
 struct Ring {
   std::atomic<bool> busy{false};
   std::atomic<bool> left{false};  // by its thread, which has ended
-  std::uint32_t thread = 0;
+  std::uint32_t thread = 0;       // no other one's: a thread that only drops tensors has no context
   std::byte* bytes = nullptr;
   // Counted in bytes from the start of time; a place in the ring is the remainder.
   std::uint64_t seen_tail = 0;                     // by the thread

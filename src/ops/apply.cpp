@@ -153,9 +153,23 @@ StorageRef result_storage(const Context& context, const OpDef& op, const PinnedI
   return StorageRef(detail::allocate_storage(device, bytes, context.session));
 }
 
+// The kernel, timed, for a recording.
+[[gnu::noinline, gnu::cold]] void run_timed(const Context& context, const OpDef& op,
+                                            const Kernel& kernel, const KernelArgs& args,
+                                            std::source_location site) {
+  const std::int64_t begin = detail::events::now();
+  kernel.run(args);
+  std::uint64_t bytes = 0;
+  for (const KernelView& to : args.out) {
+    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
+  }
+  detail::events::cold::op_ran(op.name, context.call.op != nullptr ? context.call.site : site,
+                               begin, bytes);
+}
+
 // A result that is a view of the input's bytes, or of a row-major copy of them.
 StorageRef view_storage(const Context& context, const OpDef& op, Header& in, AttrsRef attrs,
-                        Layout& layout) {
+                        std::source_location site, Layout& layout) {
   if (op.view(in.layout, attrs, layout)) {
     layout.contiguous = is_contiguous(layout.shape, layout.strides);
     detail::retain(in.storage);
@@ -165,8 +179,13 @@ StorageRef view_storage(const Context& context, const OpDef& op, Header& in, Att
   const KernelView from = view_of(in);
   const Strides strides = contiguous_strides(in.layout.shape);
   const KernelView to{copy->data, &in.layout.shape, &strides, in.layout.dtype};
-  kernel_for(kCopy, in.device, in.layout.dtype)
-      .run({.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
+  const Kernel& kernel = kernel_for(kCopy, in.device, in.layout.dtype);
+  const KernelArgs args{.in = {&from, 1}, .out = {&to, 1}, .attrs = {}};
+  if (detail::events::on()) [[unlikely]] {
+    run_timed(context, op, kernel, args, site);
+  } else {
+    kernel.run(args);
+  }
   return copy;
 }
 
@@ -249,20 +268,6 @@ void check(const Problem& problem, const Context& context, const OpDef& op) {
   infer.sizes = {};
 }
 
-// The kernel, timed, for a recording.
-[[gnu::noinline, gnu::cold]] void run_timed(const Context& context, const OpDef& op,
-                                            const Kernel& kernel, const KernelArgs& args,
-                                            std::source_location site) {
-  const std::int64_t begin = detail::events::now();
-  kernel.run(args);
-  std::uint64_t bytes = 0;
-  for (const KernelView& to : args.out) {
-    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
-  }
-  detail::events::cold::op_ran(op.name, context.call.op != nullptr ? context.call.site : site,
-                               begin, bytes);
-}
-
 void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
                 std::source_location site, std::span<Layout> layouts,
                 std::span<StorageRef> storages) {
@@ -331,7 +336,7 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   Recording recording(context.tapes, op, in, attrs);
   SmallVector<StorageRef, 1> storages(out.size());
   if (op.view != nullptr) {
-    storages[0] = view_storage(context, op, inputs[0], attrs, layouts[0]);
+    storages[0] = view_storage(context, op, inputs[0], attrs, site, layouts[0]);
   } else {
     run_kernel(context, op, inputs, attrs, site, layouts, storages);
   }

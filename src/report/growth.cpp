@@ -59,6 +59,21 @@ struct Line {
   Tensors tensors;  // by birth
 };
 
+// A line of which few were ever alive together cannot grow, and most are such.
+std::size_t most_alive(const Run& run, const Tensors& tensors) {
+  std::vector<std::int64_t> deaths;
+  for (const std::uint32_t i : tensors) {
+    if (run.tensors[i].died != kNever) deaths.push_back(run.tensors[i].died);
+  }
+  std::ranges::sort(deaths);
+  std::size_t born = 0, dead = 0, most = 0;
+  for (const std::uint32_t i : tensors) {
+    while (dead < deaths.size() && deaths[dead] <= run.tensors[i].born) ++dead;
+    most = std::max(most, ++born - dead);
+  }
+  return most;
+}
+
 std::vector<Line> lines_of(const Run& run) {
   std::map<std::tuple<std::uint32_t, std::string_view>, Line> lines;
   for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
@@ -401,14 +416,16 @@ std::vector<Finding> find_growth(const Facts& facts) {
   for (const Line& line : lines_of(facts.run)) {
     if (line.owner_kind == "function") continue;  // find_retracing tells
     std::optional<Growth> growth;
+    const bool can_grow = most_alive(facts.run, line.tensors) >= kLeastSteps;
     for (const Steps& steps : all_steps) {
+      if (!can_grow) break;
       std::optional<Growth> other = in_steps(facts, line, steps);
       if (other && (!growth || (other->in_named_steps && !growth->in_named_steps) ||
                     other->steps > growth->steps)) {
         growth = std::move(other);
       }
     }
-    if (!growth) growth = in_plain_loop(facts, line);
+    if (!growth && can_grow) growth = in_plain_loop(facts, line);
     if (growth && line.owner_kind == "tape") {
       const TensorLife& last = facts.run.tensors[growth->stayers.back()];
       const std::uint32_t made = tape_site(facts.run, text_of(facts.run, last.owner), last.born);

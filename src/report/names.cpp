@@ -104,14 +104,13 @@ std::string story_text(const Run& run, std::uint32_t tensor, std::string_view in
     std::string rest;
   };
   const TensorLife& life = run.tensors[tensor];
-  std::string scope;
+  std::vector<Row> rows{{"born", site_text(run, life.birth_site),
+                         std::string(text_of(run, life.op)),
+                         life.before ? "before the recording" : "at " + time_text(life.born)}};
   if (life.scope < run.spans.size()) {
-    scope = fmt::format(" in {} (opened {})", span_text(run, life.scope),
-                        site_text(run, run.spans[life.scope].site));
+    rows.push_back(
+        {"in", site_text(run, run.spans[life.scope].site), span_text(run, life.scope), ""});
   }
-  std::vector<Row> rows{
-      {"born", site_text(run, life.birth_site), std::string(text_of(run, life.op)),
-       life.before ? "before the recording" : fmt::format("at {}{}", time_text(life.born), scope)}};
   if (life.died != kNever) {
     rows.push_back({"died", life.death_site == kNone ? "" : site_text(run, life.death_site),
                     std::string(text_of(run, life.cause)),

@@ -103,6 +103,14 @@ class Recorder::Drain final : public events::RecordVisitor {
     events::ring_bell();
     thread_.join();
   }
+  void flush() noexcept {
+    // The round that is under way may have passed this thread's ring: the one after it has not.
+    const std::uint64_t enough = rounds_.load(std::memory_order_acquire) + 2;
+    for (int i = 0; i < 1000 && rounds_.load(std::memory_order_acquire) < enough; ++i) {
+      events::ring_bell();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   std::uint64_t events() const { return written_.load(std::memory_order_relaxed); }
 
   void visit(const events::Record& record, std::uint32_t thread) noexcept override {
@@ -117,6 +125,7 @@ class Recorder::Drain final : public events::RecordVisitor {
       attempt([&] { writer_.flush(); });
       if (events::rings_failed()) fail("there is no memory for its events");
       written_.store(writer_.events(), std::memory_order_relaxed);
+      rounds_.fetch_add(1, std::memory_order_release);
     }
     events::finish_rings(*this);
     attempt([&] {
@@ -152,6 +161,7 @@ class Recorder::Drain final : public events::RecordVisitor {
   bool failed_ = false;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> written_{0};
+  std::atomic<std::uint64_t> rounds_{0};  // of draining and writing
   std::thread thread_;
 };
 
@@ -196,6 +206,10 @@ void Recorder::stop() noexcept {
   stopped_ = true;
   drain_->stop();
   now.process = 0;
+}
+
+void Recorder::flush() noexcept {
+  if (process_ == getpid() && !stopped_) drain_->flush();
 }
 
 std::uint64_t Recorder::events() const { return drain_->events(); }

@@ -22,6 +22,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void stop() noexcept;
+  // Waits until all that happened so far is in the file, for a second at most.
+  void flush() noexcept;
   std::uint64_t events() const;
 
  private:

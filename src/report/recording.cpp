@@ -1,5 +1,9 @@
 #include "tenure/recording.h"
 
+#include <mutex>
+#include <set>
+
+#include "memory/events.h"
 #include "report/recorder.h"
 
 namespace tenure {
@@ -29,5 +33,31 @@ void Recording::stop() { state_->stop(); }
 const std::string& Recording::path() const { return state_->path(); }
 
 std::uint64_t Recording::events() const { return state_->events(); }
+
+namespace {
+
+// Records point at kinds, so each is kept for as long as the process lives. There are few.
+const char* kept(std::string_view kind) {
+  static std::mutex* mutex = new std::mutex;
+  static auto* kinds = new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(*mutex);
+  const auto found = kinds->find(kind);
+  return (found != kinds->end() ? *found : *kinds->emplace(kind).first).c_str();
+}
+
+}  // namespace
+
+RecordedSpan::RecordedSpan(std::string_view kind, std::string_view name, std::source_location site)
+    : begun_(detail::events::on()) {
+  if (begun_) detail::events::cold::span_began(this, kept(kind), name, site);
+}
+
+RecordedSpan::~RecordedSpan() {
+  if (begun_) detail::events::cold::span_ended(this);
+}
+
+void record_value(std::string_view name, double value, std::uint64_t step) {
+  detail::events::value(name, step, value);
+}
 
 }  // namespace tenure

@@ -183,12 +183,12 @@ void RunBuilder::move(Moment at, std::uint64_t holder, std::uint64_t storage, bo
     TensorLife next = run_.tensors[found->second.tensor];
     run_.tensors[found->second.tensor].died = at.time;
     run_.tensors[found->second.tensor].cause = cause;
-    next.born = at.time;
     next.before = false;
     next.thread = at.thread;
     run_.tensors.push_back(next);
     found->second.tensor = static_cast<std::uint32_t>(run_.tensors.size() - 1);
   }
+  run_.tensors[found->second.tensor].born = at.time;
   hold(found->second.tensor, storage_of(storage), category, at.time);
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,9 +13,10 @@
 #include "memory/transfer.h"
 #include "ops/kernel.h"
 #include "ops/op_def.h"
+#include "report/recorder.h"
+#include "report/writer.h"
 #include "runtime/settings.h"
 #include "tenure/memory.h"
-#include "tenure/recording.h"
 #include "tenure/runtime.h"
 #include "tenure/story.h"
 
@@ -37,13 +39,14 @@ void initialise_runtime() {
 
 namespace {
 
-Recording* g_recording = nullptr;  // of TENURE_TRACE
+report::Recorder* g_recorder = nullptr;  // of TENURE_TRACE
+std::terminate_handler g_terminate = nullptr;
 
 // Registered before the program that uses the library makes any static of its own: when this runs,
 // all of them are gone, and what lives still was never freed.
 [[gnu::constructor(101)]] void stop_at_exit() {
   std::atexit([] {
-    if (g_recording != nullptr) g_recording->stop();
+    if (g_recorder != nullptr) g_recorder->stop();
   });
 }
 
@@ -59,7 +62,14 @@ void record_from_environment() {
     at += process.size();
   }
   try {
-    g_recording = new Recording(path, std::source_location());
+    g_recorder =
+        new report::Recorder(std::make_unique<report::FileSink>(path), std::source_location());
+    // An error that nobody catches is what a recording is wanted for most.
+    g_terminate = std::set_terminate([] {
+      g_recorder->flush();
+      if (g_terminate != nullptr) g_terminate();
+      std::abort();
+    });
   } catch (const Error& error) {
     warn(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
   }

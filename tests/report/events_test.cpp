@@ -81,6 +81,7 @@ TEST_F(Events, a_variable_of_a_part_of_a_tensor_holds_bytes_of_its_own) {
   const auto w = saved_for(run, "variable \"w\"");
   ASSERT_EQ(w.size(), 1u);
   EXPECT_NE(w[0].storage, named(run, "x").at(0).storage);
+  EXPECT_GE(w[0].born, run.storages[w[0].storage].born);
   EXPECT_EQ(run.storages[w[0].storage].nbytes, 16u);
 }
 
@@ -320,6 +321,29 @@ TEST_F(Events, threads_that_hand_memory_to_each_other_are_in_order) {
   for (std::size_t i = 1; i < run.tensors.size(); ++i) {
     ASSERT_LE(run.tensors[i - 1].born, run.tensors[i].born);
   }
+}
+
+TEST_F(Events, a_program_can_tell_of_its_own_steps_and_values) {
+  int line_of_step = 0;
+  const RecordedSpan before("step");  // nothing is recorded yet
+  record_value("loss", 9);
+  const report::Run run = record([&] {
+    for (int i = 0; i < 3; ++i) {
+      line_of_step = __LINE__ + 1;
+      const RecordedSpan step(std::string("step"), "mine");
+      record_value("loss", 0.5 * i, static_cast<std::uint64_t>(i));
+      ones({2}).set_name("x");
+    }
+  });
+  const auto steps = spans(run, "step");
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(text(run, steps[2].name), "mine");
+  EXPECT_EQ(line(run, steps[2].site), lines(line_of_step));
+  EXPECT_NE(steps[2].end, kNever);
+  const auto losses = values(run, "loss");
+  ASSERT_EQ(losses.size(), 3u);
+  EXPECT_EQ(losses[2].value, 1);
+  EXPECT_EQ(losses[2].step, 2u);
 }
 
 TEST_F(Events, a_fit_has_epochs_steps_and_losses) {

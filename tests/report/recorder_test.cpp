@@ -88,6 +88,32 @@ TEST_F(RecorderTest, a_tensor_that_dies_with_its_thread_is_told) {
   EXPECT_NE(named(run, "last")[0].died, kNever);
 }
 
+// Such a thread has no number in the library: nothing it did needed one.
+TEST_F(RecorderTest, threads_that_only_drop_tensors_are_told_apart) {
+  const report::Run run = record([&] {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<Tensor> made;
+      for (int i = 0; i < 8; ++i) made.push_back(ones({3}).set_name("x"));
+      std::thread first([a = std::move(made[0]), b = std::move(made[1])]() mutable {
+        a = Tensor();
+        b = Tensor();
+      });
+      std::thread second([a = std::move(made[2])]() mutable { a = Tensor(); });
+      ones({3}).set_name("x");
+      first.join();
+      second.join();
+    }
+  });
+  const auto lives = named(run, "x");
+  ASSERT_EQ(lives.size(), 450u);
+  for (const TensorLife& life : lives) {
+    ASSERT_GE(life.born, run.storages.at(life.storage).born);
+    ASSERT_GE(life.died, life.born);
+    ASSERT_LE(life.died, run.storages.at(life.storage).freed);
+    ASSERT_EQ(text(run, life.cause), "last_handle");
+  }
+}
+
 TEST_F(RecorderTest, a_recording_ends_while_other_threads_go_on) {
   std::atomic<bool> go_on{true};
   std::atomic<int> made{0};

@@ -190,8 +190,9 @@ TEST(Names, read_as_in_errors) {
   b.end(scope);
   EXPECT_EQ(story_text(b.run(), h, "  "),
             "  float32 [4] \"h\" (#1)\n"
-            "    born   prog.cpp:5  tanh        at 3.0 us in tidy \"step\" (opened prog.cpp:4)\n"
-            "    died   prog.cpp:4  scope_exit  at 4.0 us\n"
+            "    born   prog.cpp:5  tanh         at 3.0 us\n"
+            "    in     prog.cpp:4  tidy \"step\"\n"
+            "    died   prog.cpp:4  scope_exit   at 4.0 us\n"
             "    16 B\n");
 }
 
