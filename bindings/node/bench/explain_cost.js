@@ -5,6 +5,7 @@
 //   node explain_cost.js
 
 const {spawnSync} = require('child_process');
+const os = require('os');
 const path = require('path');
 
 const root = path.join(__dirname, '..');
@@ -53,9 +54,9 @@ async function child() {
   process.stdout.write(JSON.stringify(best));
 }
 
-function measure(flags) {
+function measure({flags, environment}) {
   const {stdout} = spawnSync(process.execPath, [...flags, __filename, '--child'], {
-    encoding: 'utf8', env: {...process.env, TENURE_SUMMARY: '0'},
+    encoding: 'utf8', env: {...process.env, TENURE_SUMMARY: '0', ...environment},
   });
   return JSON.parse(stdout.slice(stdout.indexOf('{')));
 }
@@ -63,18 +64,22 @@ function measure(flags) {
 function main() {
   const explain = ['-r', `${root}/explain.js`], tenure = ['-r', `${root}/index.js`];
   const ways = {
-    'cpu': [], 'cpu, explained': explain, 'tenure': tenure, 'tenure, explained': [...explain, ...tenure],
+    'cpu': {flags: []},
+    'cpu, explained': {flags: explain},
+    'tenure': {flags: tenure},
+    'tenure, explained': {flags: [...explain, ...tenure]},
+    'tenure, recorded': {flags: [...explain, ...tenure], environment: {TENURE_TRACE: os.devNull}},
   };
   const best = {};
   for (let turn = 0; turn < TURNS; ++turn) {
-    for (const [way, flags] of Object.entries(ways)) {
-      for (const [name, time] of Object.entries(measure(flags))) {
+    for (const [way, how] of Object.entries(ways)) {
+      for (const [name, time] of Object.entries(measure(how))) {
         best[name] = best[name] || {};
         best[name][way] = Math.min(best[name][way] || Infinity, time);
       }
     }
   }
-  console.log(`| microseconds | ${Object.keys(ways).join(' | ')} |\n| --- |${' ---: |'.repeat(4)}`);
+  console.log(`| microseconds | ${Object.keys(ways).join(' | ')} |\n| --- |${' ---: |'.repeat(5)}`);
   for (const [name, times] of Object.entries(best)) {
     console.log(`| ${name} | ${Object.keys(ways).map(way => times[way].toFixed(1)).join(' | ')} |`);
   }
