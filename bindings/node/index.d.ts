@@ -28,3 +28,11 @@ export declare function memory(): MemoryInfo;
 
 /** How many threads native kernels use; by default as many as there are cores. */
 export declare function setThreads(count: number): void;
+
+/**
+ * Whether recurrent layers run as one kernel instead of one per step (they do unless switched off);
+ * with an argument, switches.
+ */
+export declare function nativeLayers(enable?: boolean): boolean;
+
+export * from './lib/explain';

@@ -5,8 +5,11 @@
 'use strict';
 
 const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
+const {recordAsAsked, ...explain} = require('./lib/explain');
+recordAsAsked(); // before the native library is loaded
 const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
+const {nativeLayers, registerLayers} = require('./lib/layers');
 
 const BACKEND = 'tenure';
 const PRIORITY = 10; // above every backend that TensorFlow.js has
@@ -26,6 +29,7 @@ if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
   for (const [kernelName, kernelFunc] of families.flatMap(Object.entries)) {
     registerKernel({kernelName, backendName: BACKEND, kernelFunc});
   }
+  registerLayers(BACKEND);
 }
 
 module.exports = {
@@ -33,4 +37,6 @@ module.exports = {
   version: bridge.version,
   memory: bridge.memory,
   setThreads: bridge.setThreads,
+  nativeLayers,
+  ...explain,
 };

@@ -127,7 +127,7 @@ const std::vector<Row>& all_rows() {
     std::vector<Row> made;
     for (const std::span<const Row> rows :
          {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(),
-          window_rows(), image_rows(), index_rows()}) {
+          window_rows(), image_rows(), index_rows(), recurrent_rows()}) {
       made.insert(made.end(), rows.begin(), rows.end());
     }
     return made;

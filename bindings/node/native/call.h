@@ -93,6 +93,7 @@ std::span<const Row> matrix_rows();
 std::span<const Row> window_rows();
 std::span<const Row> image_rows();
 std::span<const Row> index_rows();
+std::span<const Row> recurrent_rows();
 const std::vector<Row>& all_rows();
 
 }  // namespace tenure::node

@@ -1,0 +1,49 @@
+import {Tensor} from '@tensorflow/tfjs-core';
+
+/** A tensor, layer, model or optimizer was used after its end; the message tells its life. */
+export class DisposedError extends Error {
+  /** What is known of the tensor; null when it was none. */
+  readonly story: object|null;
+  /** The line of use. */
+  readonly site: {readonly file: string; readonly line: number; readonly function: string}|null;
+}
+
+/**
+ * Records the life of every tensor from now on, on any backend, so that errors tell it.
+ * `explain(false)` stops that.
+ */
+export function explain(options?: {/** Print what is alive at exit. Default: true. */ summary?: boolean}|
+                        false): void;
+
+/** The life of a tensor so far, as text. */
+export function story(tensor: Tensor): string;
+
+/** A moment to compare with. */
+export interface Mark {
+  readonly serial: number;
+}
+export function mark(): Mark;
+
+export interface LeakGroup {
+  site: string;
+  op: string;
+  layer: string;
+  owner: ''|'tape'|'variable';
+  what: string;
+  count: number;
+  bytes: number;
+  ids: number[];
+}
+
+export interface Leaks extends Array<LeakGroup> {
+  readonly tensors: number;
+  readonly bytes: number;
+  /** The table. */
+  toString(): string;
+}
+
+/** The tensors that are alive, born since the mark if there is one, by the line that made them. */
+export function leaks(since?: Mark): Leaks;
+
+/** Records what happens for `tenure report`, until close() or the end of the program. */
+export function record(path: string): {readonly path: string; close(): void};

@@ -1,0 +1,106 @@
+'use strict';
+// Which tensors are alive, and since when: grouped by the line and the op that made them.
+
+const {alive} = require('./lives');
+const lives = require('./lives');
+const {place} = require('./story');
+
+class Mark {
+  constructor(serial) {
+    this.serial = serial;
+  }
+}
+
+function mark() {
+  return new Mark(lives.births);
+}
+
+function bytes(n) {
+  if (n < 10240) return `${n} bytes`;
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  let unit = 0;
+  for (n /= 1024; n >= 1024 && unit + 1 < units.length; unit++) n /= 1024;
+  return `${Number(n.toPrecision(4))} ${units[unit]}`;
+}
+
+function count(n, noun) {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+function what(life) {
+  if (life.owner === 'tape') return `${life.op}, saved for a gradient that never ran`;
+  if (life.owner === 'variable') {
+    if (life.layer) return `variable of layer "${life.layer}"`;
+    if (life.isOptimizers) return 'variable of an optimizer';
+    return life.name ? `variable "${life.name}"` : 'variable';
+  }
+  const inside = life.layer ? ` in layer "${life.layer}"` : life.model ? ` in ${life.model}` : '';
+  return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
+}
+
+// The tensors born since the mark (or ever) that are alive: an array of {site, op, count, bytes,
+// ids}, most bytes first, whose toString() is the table.
+function leaks(since) {
+  if (since !== undefined && !(since instanceof Mark)) {
+    throw new TypeError(`leaks: expected what mark() gave, got: ${typeof since}`);
+  }
+  const first = since === undefined ? 0 : since.serial;
+  const groups = new Map();
+  for (const life of alive.values()) {
+    if (life.serial < first) continue;
+    const key = `${life.site === null ? -1 : life.site.index} ${what(life)}`;
+    let group = groups.get(key);
+    if (group === undefined) {
+      group = {
+        site: place(life.site), op: life.op, layer: life.layer, owner: life.owner,
+        what: what(life), count: 0, bytes: 0, ids: [],
+      };
+      groups.set(key, group);
+    }
+    group.count++;
+    group.bytes += life.nbytes;
+    group.ids.push(life.id);
+  }
+  const list = [...groups.values()].sort((a, b) => b.bytes - a.bytes || b.count - a.count);
+  Object.defineProperties(list, {
+    tensors: {value: list.reduce((sum, group) => sum + group.count, 0)},
+    bytes: {value: list.reduce((sum, group) => sum + group.bytes, 0)},
+    toString: {value: () => table(list)},
+  });
+  return list;
+}
+
+function table(list) {
+  const rows = list.map(g => [String(g.count), bytes(g.bytes), g.site, g.what]);
+  const wide = [0, 1, 2].map(i => Math.max(0, ...rows.map(row => row[i].length)));
+  return rows.map(row => `  ${row[0].padStart(wide[0])}   ${row[1].padStart(wide[1])}   ` +
+      `${row[2].padEnd(wide[2])}   ${row[3]}`.trimEnd()).join('\n');
+}
+
+// What is printed when the program ends.
+function summary(limit = 20) {
+  const all = leaks();
+  const tensors = all.filter(g => g.owner !== 'variable');
+  const variables = all.filter(g => g.owner === 'variable');
+  const sum = (list, key) => list.reduce((total, group) => total + group[key], 0);
+  const lines = [];
+  const show = list => {
+    lines.push(table(list.slice(0, limit)));
+    if (list.length > limit) lines.push(`  and at ${count(list.length - limit, 'other place')}`);
+  };
+  const size = list => `(${bytes(sum(list, 'bytes'))})`;
+  if (tensors.length > 0) {
+    lines.push(`tenure: ${count(sum(tensors, 'count'), 'tensor')} ${size(tensors)} alive at exit, born at`);
+    show(tensors);
+  }
+  if (variables.length > 0) {
+    const start = tensors.length > 0 ? '  and' : 'tenure:';
+    lines.push(`${start} ${count(sum(variables, 'count'), 'variable')} ${size(variables)}` +
+        `${tensors.length > 0 ? '' : ' alive at exit'}, made at`);
+    show(variables);
+  }
+  if (lines.length === 0) lines.push('tenure: no tensor is alive at exit');
+  return lines.join('\n');
+}
+
+module.exports = {leaks, mark, summary};

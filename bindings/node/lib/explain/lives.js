@@ -1,0 +1,135 @@
+'use strict';
+// The life of every tensor: where it was born and of what, the tidy and the layer it was born in,
+// what ended it and where. A record is a few words, found from the tensor for as long as that is
+// reachable; records of tensors that were never disposed are listed too, by id.
+
+const {current} = require('./activities');
+const {lives, storages} = require('./attached'); // of tensors; of data ids
+
+const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
+
+class Life {
+  constructor(id, op, dtype, shape, name, nbytes, site, scope, activity, owner, storage, isView) {
+    this.id = id;
+    this.serial = births++;
+    this.op = op;
+    this.dtype = dtype;
+    this.shape = shape;
+    this.name = name;
+    this.nbytes = nbytes;
+    this.site = site;
+    this.scope = scope;
+    this.layer = activity === null ? '' : activity.layer;
+    this.model = activity === null ? '' : activity.model; // predict of model "m"
+    this.owner = owner;      // 'tape' for what a gradient saves, 'variable'; else ''
+    this.storage = storage;
+    this.isView = isView;
+    this.isOptimizers = activity !== null && activity.kind === 'optimizer';
+    this.kept = null;        // the site of tf.keep
+    this.death = null;
+  }
+}
+
+class Death {
+  constructor(cause, site, by, ending) {
+    this.cause = cause;
+    this.site = site;
+    this.by = by;
+    this.ending = ending;
+  }
+}
+
+class Storage {
+  constructor(id, nbytes) {
+    this.id = id;
+    this.nbytes = nbytes;
+    this.tensors = 0;
+    this.freed = false;
+  }
+}
+
+// A tidy of the user's. Those that the library opens for itself have none: what is born in them
+// belongs to the user's around them.
+class Scope {
+  constructor(name, site) {
+    this.name = name;
+    this.site = site;
+    this.isAsync = false;
+    this.trace = null; // the recording that knows it, with its span and thread there
+    this.span = 0;
+    this.thread = 0;
+  }
+
+  // tidy "step", or: tidy of trainStep
+  get label() {
+    if (this.name) return `tidy "${this.name}"`;
+    const name = this.site === null ? '' : this.site.function;
+    return name ? `tidy of ${name}` : 'tidy';
+  }
+}
+
+let births = 0;
+const alive = new Map(); // id -> Life
+let nextStorage = 1;
+
+// Told of everything, when there is one: see trace.js.
+const observers = {trace: null};
+
+function storageOf(dataId, nbytes) {
+  let storage = storages.get(dataId);
+  if (storage === undefined) {
+    storage = new Storage(nextStorage++, nbytes);
+    storages.set(dataId, storage);
+  }
+  return storage;
+}
+
+// A number is the engine's name for a variable that its user gave none.
+function nameOf(tensor) {
+  return tensor.name && !/^\d+$/.test(tensor.name) ? tensor.name : '';
+}
+
+function born(tensor, op, site, scope, owner) {
+  const nbytes = tensor.size * (kBytes[tensor.dtype] || 0);
+  const known = storages.get(tensor.dataId);
+  const storage = known === undefined ? storageOf(tensor.dataId, nbytes) : known;
+  const life = new Life(
+      tensor.id, op, tensor.dtype, tensor.shape, nameOf(tensor), nbytes, site, scope, current(),
+      owner, storage, known !== undefined);
+  storage.tensors++;
+  lives.set(tensor, life);
+  alive.set(tensor.id, life);
+  if (observers.trace !== null) observers.trace.born(life, known === undefined);
+  return life;
+}
+
+function died(life, cause, site, by, ending) {
+  life.death = new Death(cause, site, by, ending);
+  life.storage.tensors--;
+  alive.delete(life.id);
+  if (observers.trace !== null) observers.trace.died(life);
+}
+
+// A variable lets go of one storage and takes another.
+function assigned(variable) {
+  const life = lives.get(variable);
+  if (life === undefined) return;
+  const isNew = storages.get(variable.dataId) === undefined;
+  life.storage.tensors--;
+  life.storage = storageOf(variable.dataId, life.nbytes);
+  life.storage.tensors++;
+  if (observers.trace !== null) observers.trace.assigned(life, isNew);
+}
+
+function freed(dataId) {
+  const storage = storages.get(dataId);
+  if (storage === undefined || storage.freed) return;
+  storage.freed = true;
+  storages.set(dataId, undefined);
+  if (observers.trace !== null) observers.trace.freed(storage);
+}
+
+module.exports = {
+  Scope, alive, assigned, born, died, freed, lives, observers,
+  get births() { return births; },
+};

@@ -1,0 +1,176 @@
+'use strict';
+// Stories: what the records say, in one shape. What happened, then the life in order, then what to
+// do. Facts only.
+
+const {current} = require('./activities');
+const {observers} = require('./lives');
+const {isLibrary} = require('./sites');
+
+// Its fields do not show when it is printed: the message says it all.
+class DisposedError extends Error {
+  constructor(message, story, site, below) {
+    super(message);
+    Object.defineProperties(this, {story: {value: story}, site: {value: site}});
+    Error.captureStackTrace(this, below);
+    this.stack = withoutLibrary(this.stack);
+  }
+}
+Object.defineProperty(DisposedError.prototype, 'name', {value: 'DisposedError'});
+
+// The frames that are the user's, if there are any.
+function withoutLibrary(stack) {
+  const lines = stack.split('\n');
+  const isFrame = line => /^    at /.test(line);
+  const kept = lines.filter(line => !isFrame(line) || !isLibraryFrame(line));
+  return kept.some(isFrame) ? kept.join('\n') : stack;
+}
+
+function isLibraryFrame(line) {
+  const [, file] = line.match(/\(?((?:file:\/\/)?\/[^()]*?):\d+:\d+\)?$/) || [];
+  return file !== undefined && isLibrary(file);
+}
+
+function place(site) {
+  return site === null ? '(unknown)' : site.toString();
+}
+
+function table(rows) {
+  let wide = 0, what = 0;
+  for (const row of rows) {
+    wide = Math.max(wide, row[1].length);
+    what = Math.max(what, row[2].length);
+  }
+  return rows.map(([label, where, event, rest]) =>
+    `  ${label.padEnd(9)} ${where.padEnd(wide + 4)}${event.padEnd(what + 5)}${rest}`.trimEnd())
+      .join('\n');
+}
+
+function title(life) {
+  const name = life.name ? ` "${life.name}"` : '';
+  return `${life.dtype} [${life.shape.join(', ')}]${name} (#${life.id})`;
+}
+
+function birthRest(life) {
+  const parts = [];
+  if (life.layer) parts.push(`in layer "${life.layer}"`);
+  else if (life.model) parts.push(`in ${life.model}`);
+  const {scope} = life;
+  if (scope !== null && life.owner !== 'variable') {
+    parts.push(`in ${scope.label} (opened ${place(scope.site)})`);
+  }
+  return parts.join(', ');
+}
+
+function rows(life) {
+  const list = [['born', place(life.site), life.op, birthRest(life)]];
+  if (life.kept !== null) list.push(['kept', place(life.kept), 'keep', '']);
+  if (life.death !== null) {
+    list.push(['died', place(life.death.site), life.death.cause, life.death.by]);
+  }
+  return list;
+}
+
+// in layer "dense_1", in fit of model "m" (called train.js:8). What the line of use says already is
+// left out: the op that was called there.
+function during(activity, op, site) {
+  const parts = [];
+  for (let a = activity; a !== null; a = a.parent) {
+    if (a.kind === 'layer') {
+      if (parts.length === 0) parts.push(`in ${a.label}`);
+    } else if (a.kind === 'model') {
+      const isHere = a.site === site;
+      if (!isHere || op !== a.op) {
+        parts.push(`in ${a.op} of ${a.label}${isHere && !a.isAsync ? '' : ` (called ${place(a.site)})`}`);
+      }
+      break;
+    } else if (a.kind === 'optimizer') {
+      if (parts.length === 0) parts.push(`in ${a.op} of ${a.label}`);
+    }
+  }
+  return parts.join(', ');
+}
+
+function dataRow(life) {
+  const others = life.storage.tensors;
+  const text = life.storage.freed || others === 0 ?
+      'its data was freed' :
+      `its data lives on in ${others} other tensor${others === 1 ? '' : 's'}`;
+  return `  ${'holders'.padEnd(9)} ${text}`;
+}
+
+function remedy(life) {
+  const {death} = life;
+  if (death === null) return 'its data went with the backend: make it again after the switch.';
+  if (death.cause === 'scope_exit') {
+    if (death.ending !== null && death.ending.isAsync) {
+      return 'tidy cannot wait for a Promise: what is made before the first await dies at once.\n' +
+          '  Make it outside of the tidy and dispose it yourself, or tidy only what is synchronous.';
+    }
+    if (death.ending === null) return 'return it from the function, or tf.keep(it) inside.';
+    return 'return it from the tidy, or tf.keep(it) before the tidy ends.';
+  }
+  if (death.cause === 'owner_disposed') {
+    const {ending} = death;
+    if (ending !== null && ending.inFlight) {
+      return `await ${ending.inFlight.op} before disposing the ${ending.kind}.`;
+    }
+    return `use it before the ${ending === null ? 'owner' : ending.kind} is disposed, or clone it first.`;
+  }
+  const busy = current();
+  for (let a = busy; a !== null; a = a.parent) {
+    if (a.isAsync) return `await ${a.op} (called ${place(a.site)}) before disposing it.`;
+  }
+  return 'use it before it is disposed, or dispose it later.';
+}
+
+function report(error, life) {
+  if (observers.trace !== null) {
+    observers.trace.raised(`DisposedError: ${error.message}`, error.site, life === null ? 0 : life.id);
+  }
+  return error;
+}
+
+// A tensor was used after its death. `input`: which of the op's, or -1.
+function disposedError(life, op, input, site, below) {
+  const problem = input < 0 ? 'the tensor was disposed' : `input ${input} was disposed`;
+  const list = rows(life);
+  list.push(['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]);
+  const text =
+      `${op}: ${problem}: ${title(life)}\n\n${table(list)}\n${dataRow(life)}\n\n  ${remedy(life)}\n`;
+  return report(new DisposedError(text, {...life}, site, below), life);
+}
+
+// A tensor that was there before the records were.
+function unknownError(tensor, op, input, site, below) {
+  const problem = input < 0 ? 'the tensor was disposed' : `input ${input} was disposed`;
+  const name = tensor.name ? ` "${tensor.name}"` : '';
+  const what = `${tensor.dtype} [${tensor.shape.join(', ')}]${name} (#${tensor.id})`;
+  const list = [['born', '(unknown)', '', 'before explain() was called'],
+    ['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]];
+  const error = new DisposedError(
+      `${op}: ${problem}: ${what}\n\n${table(list)}\n\n  call explain() first to see the rest.\n`,
+      null, site, below);
+  return report(error, null);
+}
+
+// A layer, model or optimizer was used after its end. `record`: {label, born, made, death}.
+function endedError(record, op, site, below) {
+  const list = [];
+  if (record.born !== null) list.push(['born', place(record.born), record.made, '']);
+  const {death} = record;
+  if (death !== null) list.push(['died', place(death.site), death.cause, death.by]);
+  list.push(['used', place(site), op, during(current(), op, site)]);
+  const inFlight = death !== null && death.ending !== null ? death.ending.inFlight : null;
+  const todo = inFlight ? `await ${inFlight.op} (called ${place(inFlight.site)}) before dispose.` :
+                          `use it before it is disposed, or make a new one.`;
+  const error = new DisposedError(
+      `${op}: ${record.label} was disposed\n\n${table(list)}\n\n  ${todo}\n`, null, site, below);
+  return report(error, null);
+}
+
+// The life of a tensor so far, as text.
+function tell(life) {
+  return `${title(life)}\n\n${table(rows(life))}${life.death === null ? '' : '\n' + dataRow(life)}\n`;
+}
+
+module.exports = {DisposedError, disposedError, endedError, place, tell, title, unknownError};

@@ -1,0 +1,400 @@
+'use strict';
+// Stories: every way in which a tensor, a model or an optimizer is used after its end, told with the
+// lines of this file. Runs on any backend: TENURE_TEST_BACKEND=tenure takes ours.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const {test} = require('node:test');
+const {DisposedError, explain, leaks, mark, story} = require('../lib/explain');
+
+explain({summary: false});
+const tf = require('@tensorflow/tfjs');
+if (process.env.TENURE_TEST_BACKEND === 'tenure') require('..');
+
+const lines = fs.readFileSync(__filename, 'utf8').split('\n');
+
+// The place of the line with that tag.
+function at(tag) {
+  const found = lines.findIndex(line => line.endsWith(`// @${tag}`));
+  assert.notEqual(found, -1, tag);
+  return `${path.relative(process.cwd(), __filename)}:${found + 1}`;
+}
+
+// The rows of the story that f's error tells, by their labels, and the text.
+function rowsOf(text) {
+  const rows = {text};
+  for (const line of text.split('\n')) {
+    const [, label, place, rest] = line.match(/^  (born|kept|died|used|holders) +(\S+) *(.*)$/) || [];
+    if (label) rows[label] = [place, ...rest.split(/ {2,}/)].filter(part => part !== '');
+  }
+  return rows;
+}
+
+function told(f) {
+  try {
+    f();
+  } catch (error) {
+    assert.ok(error instanceof DisposedError, error.stack);
+    assert.equal(error.name, 'DisposedError');
+    return rowsOf(error.message);
+  }
+  return assert.fail('nothing was told');
+}
+
+async function toldLater(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return told(() => { throw error; });
+  }
+  return assert.fail('nothing was told');
+}
+
+test('an op tells which input died in which tidy', () => {
+  const x = tf.tensor1d([1, 2, 3]);
+  let h;
+  tf.tidy('step', () => { // @step
+    h = tf.tanh(x); // @tanh
+  });
+  const rows = told(() => tf.add(x, h)); // @add
+  assert.match(rows.text, /^add: input 1 was disposed: float32 \[3\] \(#\d+\)\n\n/);
+  assert.deepEqual(rows.born, [at('tanh'), 'tanh', `in tidy "step" (opened ${at('step')})`]);
+  assert.deepEqual(rows.died, [at('step'), 'scope_exit', 'tidy "step" ended']);
+  assert.deepEqual(rows.used, [at('add'), 'add, input 1']);
+  assert.match(rows.text, /return it from the tidy, or tf\.keep\(it\)/);
+});
+
+test('a tidy without a name is that of its function', () => {
+  function forward() {
+    let y;
+    tf.tidy(() => { y = tf.scalar(2).square(); });
+    return y;
+  }
+  const rows = told(() => forward().relu());
+  assert.equal(rows.died[2], 'tidy of forward ended');
+});
+
+test('disposing says where', () => {
+  const x = tf.ones([2, 2]); // @ones
+  x.dispose(); // @dispose
+  const rows = told(() => tf.matMul(x, x));
+  assert.deepEqual(rows.born, [at('ones'), 'ones']);
+  assert.deepEqual(rows.died, [at('dispose'), 'disposed']);
+  assert.match(rows.text, /use it before it is disposed, or dispose it later/);
+  const y = tf.zeros([1]);
+  tf.dispose({a: [y]}); // @nested
+  assert.deepEqual(told(() => y.neg()).died, [at('nested'), 'disposed']);
+});
+
+test('the second dispose changes nothing', () => {
+  const x = tf.scalar(1);
+  x.dispose(); // @first
+  x.dispose();
+  assert.equal(told(() => x.exp()).died[0], at('first'));
+});
+
+test('reads tell as ops do', async () => {
+  const x = tf.tensor([1]);
+  x.dispose();
+  const rows = told(() => x.dataSync()); // @sync
+  assert.deepEqual(rows.used, [at('sync'), 'dataSync']);
+  for (const read of ['arraySync', 'print', 'toString', 'bufferSync', 'clone']) {
+    assert.equal(told(() => x[read]()).used[1], read);
+  }
+  for (const read of ['data', 'array', 'buffer', 'bytes']) {
+    assert.equal((await toldLater(x[read]())).used[1], read);
+  }
+  assert.equal(told(() => tf.print(x)).used[1], 'print');
+});
+
+test('ops of many inputs count them', () => {
+  const a = tf.scalar(1), b = tf.scalar(2);
+  b.dispose();
+  assert.equal(told(() => tf.addN([a, b])).used[1], 'addN, input 1');
+  assert.equal(told(() => tf.stack([a, a, b])).used[1], 'stack, input 2');
+});
+
+test('a view does not die with its source', () => {
+  const x = tf.tensor2d([[1, 2], [3, 4]]);
+  const view = x.reshape([4]);
+  x.dispose();
+  assert.deepEqual([...view.dataSync()], [1, 2, 3, 4]);
+  assert.match(told(() => x.sum()).text, /its data lives on in 1 other tensor/);
+  view.dispose();
+});
+
+test('a kept tensor says where it was kept', () => {
+  const x = tf.tidy(() => tf.tidy(() => tf.keep(tf.scalar(3)))); // @keep
+  assert.equal(x.dataSync()[0], 3);
+  x.dispose();
+  assert.deepEqual(told(() => x.abs()).kept, [at('keep'), 'keep']);
+});
+
+test('what an inner tidy returns dies with the outer one', () => {
+  let inner;
+  tf.tidy('outer', () => { // @outer
+    inner = tf.tidy('inner', () => tf.scalar(2).square());
+    inner.add(1);
+  });
+  const rows = told(() => inner.add(1));
+  assert.match(rows.born[2], /tidy "inner"/);
+  assert.deepEqual(rows.died, [at('outer'), 'scope_exit', 'tidy "outer" ended']);
+});
+
+test('an async tidy is told for what it is', async () => {
+  const silent = console.error;
+  console.error = () => {};
+  let promise;
+  try {
+    promise = tf.tidy(() => (async () => {
+      const x = tf.scalar(1);
+      await null;
+      return x.square();
+    })());
+  } finally {
+    console.error = silent;
+  }
+  const rows = await toldLater(promise);
+  assert.match(rows.text, /tidy cannot wait for a Promise/);
+});
+
+test('a tensor of a failed tidy says so too', () => {
+  let x;
+  assert.throws(() => tf.tidy('fails', () => {
+    x = tf.scalar(1);
+    throw new Error('no');
+  }), /^Error: no$/);
+  assert.equal(told(() => x.neg()).died[2], 'tidy "fails" ended');
+});
+
+test('a disposed variable has a name, and assigning is no death', () => {
+  const v = tf.variable(tf.scalar(1), true, 'weight'); // @variable
+  v.assign(tf.scalar(2));
+  assert.equal(v.dataSync()[0], 2);
+  v.dispose();
+  const rows = told(() => v.square());
+  assert.match(rows.text, /float32 \[\] "weight"/);
+  assert.deepEqual(rows.born, [at('variable'), 'variable']);
+  const value = tf.scalar(1);
+  value.dispose();
+  const w = tf.variable(tf.scalar(1));
+  assert.equal(told(() => w.assign(value)).used[1], 'assign, input 0');
+  w.dispose();
+});
+
+test('gradients: what is disposed inside does no harm, what is used after is told', () => {
+  const x = tf.scalar(3);
+  const f = v => {
+    const y = v.square();
+    const z = y.mul(v);
+    y.dispose();
+    return z;
+  };
+  assert.equal(tf.grad(f)(x).dataSync()[0], 27);
+  let escaped;
+  tf.grad(v => { // @grad
+    escaped = v.exp(); // @exp
+    return escaped.sum();
+  })(x);
+  const rows = told(() => escaped.neg());
+  assert.equal(rows.born[0], at('exp'));
+  assert.equal(rows.died[1], 'scope_exit');
+  assert.equal(rows.died[2], 'gradient ended');
+  const w = tf.variable(tf.scalar(2));
+  w.dispose();
+  assert.equal(told(() => tf.variableGrads(() => w.square(), [w])).used[1], 'square');
+});
+
+test('a custom gradient that uses what it disposed is told', () => {
+  const op = tf.customGrad((x, save) => {
+    const y = x.square();
+    save([x]);
+    const factor = tf.scalar(2); // @factor
+    factor.dispose();
+    return {value: y, gradFunc: dy => dy.mul(factor)}; // @gradFunc
+  });
+  const rows = told(() => tf.grad(x => op(x).sum())(tf.scalar(3)));
+  assert.equal(rows.born[0], at('factor'));
+  assert.equal(rows.used[0], at('gradFunc'));
+});
+
+test('what backward makes is the gradient of an op', () => {
+  const x = tf.scalar(3);
+  const dx = tf.grad(v => v.square())(x); // @square
+  assert.match(story(dx), new RegExp(`born +${at('square')} +gradient of square`));
+  dx.dispose();
+});
+
+test('a disposed optimizer is named', () => {
+  const w = tf.variable(tf.scalar(1));
+  const adam = tf.train.adam(0.1);
+  adam.minimize(() => w.square());
+  adam.dispose(); // @adam
+  const rows = told(() => adam.minimize(() => w.square()));
+  assert.deepEqual(rows.died, [at('adam'), 'owner_disposed', 'optimizer Adam disposed']);
+  assert.match(rows.used[2], /optimizer "Adam"/);
+  w.dispose();
+});
+
+function dense(name) {
+  const model = tf.sequential({name});
+  model.add(tf.layers.dense({units: 1, inputShape: [2], name: `${name}_dense`})); // @dense
+  model.compile({optimizer: 'sgd', loss: 'meanSquaredError'});
+  return model;
+}
+
+test('a birth inside of a layer names it', () => {
+  const layer = tf.layers.dense({units: 2, name: 'named', activation: 'tanh'});
+  const y = layer.apply(tf.ones([1, 3]));
+  y.dispose();
+  assert.match(told(() => y.relu()).born[2], /^in layer "named"/);
+  const model = dense('outer');
+  const nested = tf.sequential({layers: [model]});
+  const kernel = model.layers[0].kernel.read();
+  assert.match(story(kernel), /"outer_dense\/kernel"[^]*in layer "outer_dense"/);
+  nested.dispose();
+});
+
+test('a layer of the user is looked into', () => {
+  let inner;
+  class Twice extends tf.layers.Layer {
+    call(inputs) {
+      inner = tf.mul(inputs[0], 2); // @mul
+      return inner;
+    }
+    static get className() { return 'Twice'; }
+  }
+  const model = tf.sequential({layers: [new Twice({inputShape: [2], name: 'twice'})]});
+  model.predict(tf.ones([1, 2]));
+  const rows = told(() => inner.add(1));
+  assert.equal(rows.born[0], at('mul'));
+  assert.match(rows.born[2], /in layer "twice"/);
+});
+
+test('a disposed model says who disposed it', () => {
+  const model = dense('gone');
+  model.dispose(); // @model
+  const x = tf.ones([1, 2]);
+  const rows = told(() => model.predict(x)); // @predict
+  assert.match(rows.text, /^predict: layer "gone_dense" of model "gone" was disposed\n/);
+  assert.equal(rows.born[0], at('dense'));
+  assert.deepEqual(rows.died, [at('model'), 'owner_disposed', 'model "gone" disposed']);
+  assert.equal(rows.used[0], at('predict'));
+  assert.match(told(() => model.dispose()).text, /^dispose: model "gone" was disposed\n/);
+});
+
+test('a disposed layer says where', () => {
+  const layer = tf.layers.dense({units: 1, name: 'alone'});
+  layer.apply(tf.ones([1, 2]));
+  layer.dispose(); // @layer
+  const rows = told(() => layer.apply(tf.ones([1, 2])));
+  assert.match(rows.text, /^apply: layer "alone" was disposed/);
+  assert.deepEqual(rows.died, [at('layer'), 'disposed']);
+});
+
+test('a model disposed while it is fitted', async () => {
+  const model = dense('busy');
+  const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
+  const training = model.fit(x, y, {epochs: 2, verbose: 0}); // @fit
+  model.dispose(); // @during
+  const rows = await toldLater(training);
+  assert.deepEqual(
+      rows.died, [at('during'), 'owner_disposed', `model "busy" disposed while fit ran (called ${at('fit')})`]);
+  assert.match(rows.text, /await fit before disposing the model/);
+});
+
+test('inputs disposed while a model is fitted', async () => {
+  const model = dense('reading');
+  const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
+  const training = model.fit(x, y, {epochs: 2, verbose: 0}); // @reading
+  x.dispose();
+  const rows = await toldLater(training);
+  assert.deepEqual(
+      rows.used, [at('reading'), 'gather, input 0', `in fit of model "reading" (called ${at('reading')})`]);
+  assert.match(rows.text, /await fit \(called .*\) before disposing it/);
+});
+
+test('callbacks of a fit are the user\'s', async () => {
+  const model = dense('callback');
+  const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
+  let made;
+  await model.fit(x, y, {verbose: 0, callbacks: {onEpochEnd: () => {
+    made = tf.scalar(1); // @callback
+  }}});
+  assert.match(story(made), new RegExp(`born +${at('callback')}`));
+});
+
+// A converted model: y = x w.
+function graphModel() {
+  const type = {type: 'DT_FLOAT'};
+  const dims = (...sizes) => ({dim: sizes.map(size => ({size: String(size)}))});
+  const node = [
+    {name: 'x', op: 'Placeholder', attr: {dtype: type, shape: {shape: dims(-1, 2)}}},
+    {name: 'w', op: 'Const', attr: {dtype: type, value: {tensor: {dtype: 'DT_FLOAT', tensorShape: dims(2, 1)}}}},
+    {name: 'y', op: 'MatMul', input: ['x', 'w'], attr: {T: type, transpose_a: {b: false}, transpose_b: {b: false}}},
+  ];
+  return tf.loadGraphModel(tf.io.fromMemory({
+    modelTopology: {node, versions: {}},
+    weightSpecs: [{name: 'w', shape: [2, 1], dtype: 'float32'}],
+    weightData: new Float32Array([1, 2]).buffer,
+  }));
+}
+
+test('a converted model: births are its predictions\', and its weights die with it', async () => {
+  const model = await graphModel();
+  const x = tf.ones([1, 2]);
+  const y = model.predict(x); // @graph
+  assert.equal(y.dataSync()[0], 3);
+  assert.match(story(y), new RegExp(`born +${at('graph')} +matMul +in predict of model`));
+  model.dispose(); // @converted
+  const rows = told(() => model.predict(x));
+  assert.deepEqual(rows.died, [at('converted'), 'owner_disposed', 'graph model disposed']);
+});
+
+test('scopes of the engine are tidies too', () => {
+  const engine = tf.engine();
+  engine.startScope('by hand'); // @byHand
+  const x = tf.scalar(1);
+  engine.endScope();
+  const rows = told(() => x.neg());
+  assert.deepEqual(rows.died, [at('byHand'), 'scope_exit', 'tidy "by hand" ended']);
+});
+
+test('leaks are listed by the line that made them', () => {
+  const since = mark();
+  const held = [];
+  for (let i = 0; i < 3; ++i) held.push(tf.ones([4])); // @leak
+  tf.tidy(() => tf.ones([8]).square());
+  held.push(tf.scalar(1));
+  const list = leaks(since);
+  assert.equal(list.tensors, 5);
+  const group = list.find(g => g.site === at('leak'));
+  assert.deepEqual([group.op, group.count, group.bytes], ['ones', 3, 48]);
+  assert.match(list.toString(), new RegExp(`3 +48 bytes +${at('leak')} +ones`));
+  tf.dispose(held);
+  assert.equal(leaks(since).tensors, 1);
+  assert.throws(() => leaks(7), /leaks: expected what mark\(\) gave, got: number/);
+});
+
+test('an error holds no tensor', () => {
+  const x = tf.scalar(1);
+  x.dispose();
+  try {
+    x.neg();
+  } catch (error) {
+    for (const value of [error.story, error.site]) assert.ok(!(value instanceof tf.Tensor));
+    for (const value of Object.values(error.story)) assert.ok(!(value instanceof tf.Tensor));
+  }
+});
+
+test('explain(false) leaves TensorFlow.js as it was', () => {
+  explain(false);
+  const x = tf.scalar(1);
+  x.dispose();
+  assert.throws(() => x.neg(), /^Error: Tensor is disposed\.$/);
+  assert.throws(() => tf.neg(x), error => !(error instanceof DisposedError));
+  explain({summary: false});
+  assert.ok(told(() => x.neg()).text.includes('before explain() was called'));
+  assert.throws(() => story(3), /story: expected a tensor, got: number/);
+});
