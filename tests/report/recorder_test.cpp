@@ -28,7 +28,7 @@ class SlowSink final : public Sink {
   SlowSink(const std::string& path, std::size_t& most_ring_bytes)
       : file_(path), most_ring_bytes_(most_ring_bytes) {}
   void write(std::span<const std::byte> bytes) override {
-    for (int i = 0; i < 200; ++i) std::this_thread::yield();
+    for (int i = 0; i < 5; ++i) std::this_thread::yield();
     most_ring_bytes_ = std::max(most_ring_bytes_, detail::events::ring_bytes());
     EXPECT_LT(bytes.size(), std::size_t{256} << 10);
     file_.write(bytes);
