@@ -14,6 +14,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #if defined(TENURE_LIBBACKTRACE) && __has_include(<backtrace.h>)
 #define TENURE_LINES_OF_STACKS 1
@@ -106,8 +107,13 @@ bool in_namespace(std::string_view symbol, std::string_view space) {
   return false;
 }
 
-bool is_standard(std::string_view symbol) {
-  return symbol.starts_with("_ZSt") || in_namespace(symbol, "St");
+// The library's, or the standard library's. What was inlined has no mangled name, and is known by
+// its file.
+bool is_hidden(const Frame& frame) {
+  const std::string_view file = frame.file;
+  return in_namespace(frame.symbol, "6tenure") || in_namespace(frame.symbol, "St") ||
+         frame.symbol.starts_with("_ZSt") || file.find("include/tenure/") != file.npos ||
+         file.find("/include/c++/") != file.npos;
 }
 
 std::string readable(const std::string& symbol) {
@@ -115,8 +121,15 @@ std::string readable(const std::string& symbol) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
   std::string text = status == 0 ? name.get() : symbol;
-  for (std::size_t at = 0; (at = text.find("(anonymous namespace)::", at)) != text.npos;) {
-    text.erase(at, std::string_view("(anonymous namespace)::").size());
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kShorter{{
+      {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+       "std::string"},
+      {"(anonymous namespace)::", ""},
+  }};
+  for (const auto& [from, to] : kShorter) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
   }
   constexpr std::size_t kMost = 100;
   if (text.size() > kMost) text = text.substr(0, kMost) + "...";
@@ -178,7 +191,7 @@ std::vector<std::string> CallStack::lines() const {
     bool last = false;
     for (const detail::Frame& at : detail::frames_at(address)) {
       last = last || at.symbol == "main";
-      if (detail::in_namespace(at.symbol, "6tenure") || detail::is_standard(at.symbol)) continue;
+      if (detail::is_hidden(at)) continue;
       if (at.symbol.empty() && at.file.empty()) {
         rows.emplace_back(fmt::format("{}(+{:#x})", detail::file_name(module_name),
                                       address - reinterpret_cast<std::uintptr_t>(module)),
