@@ -288,7 +288,7 @@ class Reader {
         builder_.claim(at, n[0], category(n[1]));
         break;
       case Tag::move:
-        builder_.move(at, n[0], n[1], n[2] != 0, assigned());
+        builder_.move(at, n[0], n[1], n[2] != 0);
         break;
       case Tag::allocate:
         builder_.allocate(at, n[0], n[1], n[2], n[3] != 0);
@@ -382,21 +382,12 @@ class Reader {
     if (number >= kNone) origin_.fail("damaged: {} is no line", number);
     return static_cast<std::uint32_t>(number);
   }
-  // What a variable's old value died of, as a string.
-  std::uint32_t assigned() {
-    if (assigned_ == 0) {
-      run_.strings.emplace_back("assigned");
-      assigned_ = static_cast<std::uint32_t>(run_.strings.size() - 1);
-    }
-    return assigned_;
-  }
 
   const Origin& origin_;
   std::span<const std::byte> bytes_;
   Run run_;
   RunBuilder builder_;
   std::map<std::uint32_t, ThreadChunks> threads_;
-  std::uint32_t assigned_ = 0;
 };
 
 }  // namespace

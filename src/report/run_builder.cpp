@@ -12,6 +12,10 @@ constexpr std::array kByStrength{Category::parameter,          Category::optimiz
                                  Category::layer_state,        Category::gradient,
                                  Category::saved_for_backward, Category::other};
 
+// Causes of death that no tensor of a user's has.
+constexpr const char* kAssigned = "assigned";  // a variable's old value
+constexpr const char* kUnknown = "unknown";    // its death was not told
+
 std::size_t index(Category category) { return static_cast<std::size_t>(category); }
 
 template <class T>
@@ -42,6 +46,13 @@ void follow(std::uint32_t& reference, const std::vector<std::uint32_t>& place) {
 }
 
 }  // namespace
+
+std::uint32_t RunBuilder::text(const char* literal) {
+  const auto [found, added] =
+      texts_.try_emplace(literal, static_cast<std::uint32_t>(run_.strings.size()));
+  if (added) run_.strings.emplace_back(literal);
+  return found->second;
+}
 
 bool RunBuilder::held(const StorageState& state) {
   return std::any_of(state.holders.begin(), state.holders.end(),
@@ -131,6 +142,7 @@ void RunBuilder::birth(Moment at, Birth birth) {
     if (life.before && run_.tensors[found->second.tensor].id == life.id) return;
     let_go(found->second.tensor, found->second.category, at.time);
     run_.tensors[found->second.tensor].died = at.time;
+    run_.tensors[found->second.tensor].cause = text(kUnknown);
   }
   life.thread = at.thread;
   life.born = life.before ? 0 : at.time;
@@ -173,8 +185,7 @@ void RunBuilder::claim(Moment at, std::uint64_t holder, Category category) {
   count_under(storage, at.time);
 }
 
-void RunBuilder::move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth,
-                      std::uint32_t cause) {
+void RunBuilder::move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth) {
   const auto found = holders_.find(holder);
   if (found == holders_.end()) return;
   const Category category = found->second.category;
@@ -182,7 +193,7 @@ void RunBuilder::move(Moment at, std::uint64_t holder, std::uint64_t storage, bo
   if (!at_birth) {
     TensorLife next = run_.tensors[found->second.tensor];
     run_.tensors[found->second.tensor].died = at.time;
-    run_.tensors[found->second.tensor].cause = cause;
+    run_.tensors[found->second.tensor].cause = text(kAssigned);
     next.before = false;
     next.thread = at.thread;
     run_.tensors.push_back(next);
@@ -277,6 +288,13 @@ void RunBuilder::sort_spans() {
 
 void RunBuilder::finish() {
   if (missing_bytes_ != 0) add_storage(0, missing_bytes_, missing_bytes_);
+  for (TensorLife& life : run_.tensors) {
+    // Told as alive while another thread ended it, when the recording began.
+    if (life.died != kNever || life.storage == kNone) continue;
+    if (run_.storages[life.storage].freed == kNever) continue;
+    life.died = run_.storages[life.storage].freed;
+    life.cause = text(kUnknown);
+  }
   sort_storages();
   sort_spans();
   sort_by(run_.tensors, [](const TensorLife& tensor) { return tensor.born; });

@@ -35,9 +35,7 @@ class RunBuilder {
              std::uint32_t by);
   void name(std::uint64_t holder, std::uint32_t name);
   void claim(Moment at, std::uint64_t holder, Category category);
-  // `cause` is what the life over the storage before died of.
-  void move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth,
-            std::uint32_t cause);
+  void move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth);
   void allocate(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity,
                 bool before);
   void free(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity);
@@ -64,6 +62,7 @@ class RunBuilder {
     std::vector<std::uint32_t> unexplained;  // storages that no op and no holder has claimed
   };
 
+  std::uint32_t text(const char* literal);  // as a string of the run
   static bool held(const StorageState& state);
   std::uint32_t storage_of(std::uint64_t number) const;
   std::uint32_t innermost(std::uint32_t thread) const;
@@ -79,6 +78,7 @@ class RunBuilder {
   std::unordered_map<std::uint64_t, std::uint32_t> storages_, spans_;
   std::vector<StorageState> states_;  // of each storage
   std::unordered_map<std::uint32_t, Thread> threads_;
+  std::unordered_map<const char*, std::uint32_t> texts_;
   std::uint64_t known_bytes_ = 0;    // alive
   std::uint64_t missing_bytes_ = 0;  // lived from the start, never told of
 };

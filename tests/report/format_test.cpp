@@ -204,6 +204,17 @@ TEST_F(Format, ends_of_what_never_began_are_left_out) {
   EXPECT_EQ(run.storages[0].nbytes, 100u);
 }
 
+TEST_F(Format, a_life_whose_end_was_not_told_ends_with_its_bytes) {
+  const report::Run run = read(with_chunk(
+      tag(Tag::allocate) + numbers({10, 1, 64, 64, 1}) + tag(Tag::birth) + numbers({1}) +
+      std::string(1, static_cast<char>(kWasBefore)) + numbers({1, 2, 1, 0, 0, 0, 0, 64, 6, 0}) +
+      tag(Tag::free) + numbers({5, 1, 64, 64})));
+  ASSERT_EQ(run.tensors.size(), 1u);
+  EXPECT_EQ(run.tensors[0].born, 0);
+  EXPECT_EQ(run.tensors[0].died, 16);
+  EXPECT_EQ(text(run, run.tensors[0].cause), "unknown");
+}
+
 TEST_F(Format, any_events_with_a_right_checksum_are_read_or_refused) {
   std::mt19937 random(1);
   for (int round = 0; round < 3000; ++round) {

@@ -12,6 +12,29 @@
 
 namespace tenure::testing {
 
+// What is true of every run: things begin before they end, and bytes are there for as long as
+// somebody holds them.
+inline void expect_consistent(const report::Run& run) {
+  for (const report::StorageLife& bytes : run.storages) {
+    ASSERT_TRUE(bytes.freed == report::kNever || bytes.freed >= bytes.born);
+    ASSERT_EQ(bytes.categories.at(0).time, bytes.born);
+  }
+  for (const report::TensorLife& life : run.tensors) {
+    ASSERT_TRUE(life.died == report::kNever || life.died >= life.born);
+    ASSERT_EQ(life.died == report::kNever, life.cause == 0);
+    if (life.storage == report::kNone) continue;
+    const report::StorageLife& bytes = run.storages.at(life.storage);
+    ASSERT_LE(bytes.born, life.born);
+    if (bytes.freed == report::kNever) continue;
+    ASSERT_NE(life.died, report::kNever);
+    ASSERT_LE(life.died, bytes.freed);
+  }
+  for (const report::Span& span : run.spans) {
+    ASSERT_TRUE(span.end == report::kNever || span.end >= span.begin);
+    ASSERT_LE(span.parent == report::kNone ? 0 : run.spans.at(span.parent).begin, span.begin);
+  }
+}
+
 // Removed at the end of the test.
 class Recorded : public ::testing::Test {
  protected:
@@ -29,7 +52,9 @@ class Recorded : public ::testing::Test {
       const Recording recording(path);
       code();
     }
-    return report::read_run(path);
+    report::Run run = report::read_run(path);
+    expect_consistent(run);
+    return run;
   }
 
  private:
