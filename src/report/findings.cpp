@@ -35,6 +35,7 @@ std::vector<std::uint32_t> some_of(const std::vector<std::uint32_t>& tensors) {
   constexpr std::size_t kSome = 5;
   if (tensors.size() <= kSome) return tensors;
   std::vector<std::uint32_t> some;
+  some.reserve(kSome);
   for (std::size_t i = 0; i < kSome; ++i) {
     some.push_back(tensors[i * (tensors.size() - 1) / (kSome - 1)]);
   }
