@@ -48,7 +48,7 @@ TEST(Steady, L19_a_wrong_batch_size_names_both_and_harms_nothing) {
   const std::vector<float> state = testing::floats(model.get_states()[0]);
   const std::string text =
       testing::message_of<ShapeError>([&] { model.predict(random::normal({3, 5, 3})); });
-  EXPECT_HAS(text, "LSTM \"lstm\"");
+  EXPECT_HAS(text, "LSTM \"lstm");
   EXPECT_HAS(text, "was built for batches of 2, was given one of 3: give it 2 sequences at a time");
   EXPECT_EQ(testing::floats(model.get_states()[0]), state);
 }
