@@ -20,7 +20,15 @@
 #include "report/names.h"
 #include "report/run.h"
 #include "runtime/settings.h"
-#include "tenure/tenure.h"
+#include "tenure/create.h"
+#include "tenure/function.h"
+#include "tenure/gradient.h"
+#include "tenure/linalg.h"
+#include "tenure/math.h"
+#include "tenure/memory.h"
+#include "tenure/recording.h"
+#include "tenure/reduce.h"
+#include "tenure/runtime.h"
 #include "terminal.h"
 
 extern "C" {
