@@ -72,6 +72,7 @@ struct TENURE_API JobBase {
   double progress();
   void when_done(std::function<void()> call);  // at once if it is
   void end(std::exception_ptr failure);
+  std::source_location where_cancelled();
   [[noreturn]] void raise_taken(std::source_location site);
 
   JobControl control;

@@ -162,7 +162,7 @@ class JobAwaiter {
 
  private:
   void stop_if_cancelled() {
-    if (only_ours_ && run_.is_cancelled()) job_.cancel(run_.job()->cancelled_at);
+    if (only_ours_ && run_.is_cancelled()) job_.cancel(run_.job()->where_cancelled());
     run_.throw_if_cancelled();
   }
   TaskRun& run_;

@@ -56,7 +56,8 @@ std::vector<Story> Session::close(std::source_location site) {
         fmt::format("close: {} is running on {} thread{}", detail::session_name(state_), running,
                     running == 1 ? "" : "s");
     detail::throw_recorded<BusyError>(
-        detail::told(problem, lines, "let what runs in it end first: it uses the session's tensors."),
+        detail::told(problem, lines,
+                     "let what runs in it end first: it uses the session's tensors."),
         site);
   }
   std::vector<Story> disposed;  // what was alive, and is about to be disposed

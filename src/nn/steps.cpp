@@ -10,6 +10,7 @@
 #include "memory/text.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
+#include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
@@ -254,6 +255,11 @@ std::vector<double> test_step(const Model& model, Compiled& compiled, const Batc
                      : (*compiled.test)(batch.x, batch.y, weight, site));
 }
 
+// The arguments of a trace are born where the function was called, which is not where it was made.
+std::source_location called_at(const TensorVector& in) {
+  return tenure::detail::checked(in.front(), "call").birth.site;
+}
+
 TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {
   ModelBase& base = ModelAccess::base(model);
   ModelState& state = ModelAccess::state(model);
@@ -265,7 +271,7 @@ TensorVector predict_step(const Model& model, const TensorVector& x, std::source
         ModelBase* own = &base;  // the function is the model's own
         state.predict.emplace(
             fmt::format("{}.predict", model.name()),
-            [own, site](TensorVector in) { return call_layer(*own, in, {}, site); },
+            [own](TensorVector in) { return call_layer(*own, in, {}, called_at(in)); },
             FunctionOptions{}, site);
       }
       predict = state.predict;

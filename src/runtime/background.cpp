@@ -126,6 +126,11 @@ void JobBase::raise_taken(std::source_location site) {
                          "keep what the first get() gave.");
 }
 
+std::source_location JobBase::where_cancelled() {
+  const std::lock_guard lock(mutex);
+  return cancelled_at;
+}
+
 void JobBase::cancel(std::source_location site) {
   {
     const std::lock_guard lock(mutex);

@@ -42,7 +42,8 @@ TEST(Models, two_are_trained_at_once_as_one_after_the_other) {
     model.set_weights(start);
     model.reset_states();
     Floats losses;
-    for (int i = 0; i < 30; ++i) losses.push_back(static_cast<float>(value_of(model.train_on_batch(x, y), "loss")));
+    for (int i = 0; i < 30; ++i)
+      losses.push_back(static_cast<float>(value_of(model.train_on_batch(x, y), "loss")));
     return losses;
   };
   Floats first, second;

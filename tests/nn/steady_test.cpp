@@ -46,8 +46,10 @@ TEST(Steady, L19_a_wrong_batch_size_names_both_and_harms_nothing) {
   const Tensor x = random::normal({2, 5, 3});
   model.predict(x);
   const std::vector<float> state = testing::floats(model.get_states()[0]);
-  const std::string text =
-      testing::message_of<ShapeError>([&] { model.predict(random::normal({3, 5, 3})); });
+  const Tensor wrong = random::normal({3, 5, 3});
+  const std::string here = "used      steady_test.cpp:" + std::to_string(__LINE__ + 1);
+  const std::string text = testing::message_of<ShapeError>([&] { model.predict(wrong); });
+  EXPECT_HAS(text, here);
   EXPECT_HAS(text, "LSTM \"lstm");
   EXPECT_HAS(text, "was built for batches of 2, was given one of 3: give it 2 sequences at a time");
   EXPECT_EQ(testing::floats(model.get_states()[0]), state);

@@ -131,10 +131,10 @@ struct Backward {
   // Some columns at a time, so that their lines stay in the cache.
   void turn_kernel() const {
     constexpr std::int64_t kAtOnce = 16;
-    for (std::int64_t first = 0; first < sizes.columns; first += kAtOnce) {
-      const std::int64_t end = std::min(sizes.columns, first + kAtOnce);
+    for (std::int64_t begin = 0; begin < sizes.columns; begin += kAtOnce) {
+      const std::int64_t end = std::min(sizes.columns, begin + kAtOnce);
       for (std::int64_t i = 0; i < sizes.features; ++i) {
-        for (std::int64_t j = first; j < end; ++j) {
+        for (std::int64_t j = begin; j < end; ++j) {
           turned_kernel[j * sizes.features + i] = kernel[i * sizes.columns + j];
         }
       }
