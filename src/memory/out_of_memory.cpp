@@ -76,6 +76,7 @@ class Survey {
     text += section("views that hold more than they use", views_,
                     "keep a copy of such a view (v + 0) and drop the view.");
     std::vector<KeptBytes> tapes;
+    tapes.reserve(tapes_.size());
     for (const auto& [tape, bytes] : tapes_) tapes.push_back({tape, bytes});
     text += section("saved by tapes for their gradients", tapes,
                     "call gradient(), or let the tape end; checkpoint() saves less.");

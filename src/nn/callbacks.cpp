@@ -150,8 +150,9 @@ class PlateauReducer final : public CallbackBase {
     }
     if (cooling_ > 0 || ++waited_ < options_.patience) return;
     const Optimizer optimizer = training.model().optimizer();
-    optimizer.set_learning_rate(
-        std::max(optimizer.learning_rate() * options_.factor, options_.min_lr));
+    const double rate = optimizer.learning_rate();
+    if (rate <= options_.min_lr) return;
+    optimizer.set_learning_rate(std::max(rate * options_.factor, options_.min_lr));
     cooling_ = options_.cooldown;
     waited_ = 0;
   }

@@ -134,6 +134,11 @@ std::vector<double> numbers(const TensorVector& losses) {
   return values;
 }
 
+// The arguments of a trace are born where the function was called, which is not where it was made.
+std::source_location called_at(const TensorVector& in) {
+  return tenure::detail::checked(in.front(), "call").birth.site;
+}
+
 TensorVector weights_of(const Batch& batch) {
   return batch.weight.defined() ? TensorVector{batch.weight} : TensorVector{};
 }
@@ -212,13 +217,13 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
     return Compiled::Step(fmt::format("{}.{}", model.name(), name), std::move(fn), {}, site);
   };
   compiled.train = step("train", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*own, *made, in, y, w, Part::whole, site);
+    return train(*own, *made, in, y, w, Part::whole, called_at(in));
   });
   compiled.accumulate = step("accumulate", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*own, *made, in, y, w, Part::accumulate, site);
+    return train(*own, *made, in, y, w, Part::accumulate, called_at(in));
   });
   compiled.test = step("test", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return test(*own, *made, in, y, w, site);
+    return test(*own, *made, in, y, w, called_at(in));
   });
   compiled.ready = true;
 }
@@ -253,11 +258,6 @@ std::vector<double> test_step(const Model& model, Compiled& compiled, const Batc
   return numbers(compiled.options.eager
                      ? test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site)
                      : (*compiled.test)(batch.x, batch.y, weight, site));
-}
-
-// The arguments of a trace are born where the function was called, which is not where it was made.
-std::source_location called_at(const TensorVector& in) {
-  return tenure::detail::checked(in.front(), "call").birth.site;
 }
 
 TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {

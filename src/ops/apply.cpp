@@ -354,7 +354,7 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
 [[gnu::noinline]] std::string with_inputs(const Error& error, const Context& context,
                                           const OpDef& op, std::span<const Tensor> in,
                                           std::source_location site) {
-  const std::string problem = error.what();
+  std::string problem = error.what();
   if (problem.find("\n\n  ") != problem.npos) return problem;  // one within it has told
   std::vector<detail::Line> lines;
   for (std::size_t i = 0; i < in.size(); ++i) {

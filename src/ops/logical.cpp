@@ -10,11 +10,11 @@ namespace tenure {
 namespace ops {
 namespace {
 
-// All inputs have one dtype by now.
 void booleans(Infer& infer) {
-  if (infer.dtype(0) != DType::boolean) {
-    raise<DtypeError>("{}: the inputs must be bool, not {}: compare them with 0 first", infer.op,
-                      infer.dtype(0));
+  for (std::size_t i = 0; i < infer.in.size(); ++i) {
+    if (infer.dtype(i) == DType::boolean) continue;
+    raise<DtypeError>("{}: input {} must be bool, not {}: compare it with 0 first", infer.op, i,
+                      infer.dtype(i));
   }
   if (infer.in.size() == 1) {
     same_shape(infer);
@@ -51,6 +51,13 @@ constinit const OpDef kBitwiseAnd = bitwise("bitwise_and", "BitwiseAnd");
 constinit const OpDef kBitwiseOr = bitwise("bitwise_or");
 constinit const OpDef kBitwiseXor = bitwise("bitwise_xor");
 
+// Tensors are not promoted first: the story of an error would be that of our cast.
+Tensor on_booleans(const OpDef& op, Arg& a, Arg& b) {
+  if (a.scalar() || b.scalar()) return binary(op, a, b, false);
+  const std::source_location site = a.site();
+  return apply(op, {}, site, std::move(a).tensor(), std::move(b).tensor());
+}
+
 }  // namespace
 
 Family logical_ops() {
@@ -63,9 +70,9 @@ Family logical_ops() {
 
 using namespace ops;
 
-Tensor logical_and(Arg a, Arg b) { return binary(kLogicalAnd, a, b, false); }
-Tensor logical_or(Arg a, Arg b) { return binary(kLogicalOr, a, b, false); }
-Tensor logical_xor(Arg a, Arg b) { return binary(kLogicalXor, a, b, false); }
+Tensor logical_and(Arg a, Arg b) { return on_booleans(kLogicalAnd, a, b); }
+Tensor logical_or(Arg a, Arg b) { return on_booleans(kLogicalOr, a, b); }
+Tensor logical_xor(Arg a, Arg b) { return on_booleans(kLogicalXor, a, b); }
 Tensor bitwise_and(Arg a, Arg b) { return binary(kBitwiseAnd, a, b, false); }
 Tensor bitwise_or(Arg a, Arg b) { return binary(kBitwiseOr, a, b, false); }
 Tensor bitwise_xor(Arg a, Arg b) { return binary(kBitwiseXor, a, b, false); }

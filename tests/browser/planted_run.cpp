@@ -255,7 +255,7 @@ class Training {
     b_.close(tape);
     update(tidy);
     leak(tidy);
-    finish(tidy, here);
+    finish(here);
     b_.close(tidy);
     b_.close(span);
     const double progress = static_cast<double>(b_.run.events) / static_cast<double>(wanted_);
@@ -319,13 +319,12 @@ class Training {
     leaked_.push_back(b_.tensor("h", "clone", "[32, 8, 192]", storage, site, tidy));
   }
 
-  void finish(std::uint32_t tidy, std::uint32_t here) {
+  void finish(std::uint32_t here) {
     for (const std::uint32_t tensor : scratch_) {
       b_.die(tensor, "scope_exit", "tidy \"step\" ended", here);
       b_.free(b_.run.tensors[tensor].storage);
     }
     scratch_.clear();
-    static_cast<void>(tidy);
   }
 
   void evaluate(std::uint32_t epoch, int index) {
@@ -334,14 +333,13 @@ class Training {
     const std::uint32_t tidy = b_.open("tidy", "validation", here, span);
     for (int i = 0; i < 3; ++i) {
       batch(tidy, 1);
-      std::vector<std::uint32_t> saved;
       for (const Layer& layer : kForward) {
         const std::uint32_t site = at("model.cpp", layer.line, "forward");
         const std::uint32_t storage = b_.storage(layer.bytes / 2, Category::other, site, layer.op);
         b_.op(layer.op, site, tidy, layer.bytes / 2, 30 + static_cast<double>(layer.bytes) / 16000);
         scratch_.push_back(b_.tensor("", layer.op, layer.shape, storage, site, tidy));
       }
-      finish(tidy, here);
+      finish(here);
     }
     b_.close(tidy);
     b_.close(span);

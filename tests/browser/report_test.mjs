@@ -344,6 +344,16 @@ on_page("the table of operations sorts by any column", "small", async (page) => 
   assert.deepEqual(await cells(1), (await cells(1)).sort());
 });
 
+on_page("losses and metrics are curves, with their validation", "small", async (page) => {
+  const figures = page.locator(".curves figure");
+  const captions = await figures.locator("figcaption b").allInnerTexts();
+  assert.deepEqual(captions.sort(), ["accuracy", "loss"]);
+  for (const figure of await figures.all()) {
+    assert.match(await figure.locator("figcaption").innerText(), /[0-9.]+ at the end$/);
+    assert.ok((await figure.locator("canvas").boundingBox()).height > 100);
+  }
+});
+
 on_page("the search shows what matches by name, operation and file", "small", async (page) => {
   const counts = {};
   for (const text of ["softmax", "data.cpp", "grad/embedding", "no such thing"]) {

@@ -36,7 +36,7 @@ TEST(Models, L35_a_model_answers_while_it_is_trained) {
 
 TEST(Models, two_are_trained_at_once_as_one_after_the_other) {
   const Tensor x = random::normal({2, 4, 3}), y = random::normal({2, 1});
-  const Sequential one = stateful_model(), other = stateful_model();
+  const Sequential one = stateful_model(), other = stateful_model(), alone = stateful_model();
   const std::vector<Tensor> start = one.get_weights();
   const auto train = [&](const Sequential& model) {
     model.set_weights(start);
@@ -51,7 +51,8 @@ TEST(Models, two_are_trained_at_once_as_one_after_the_other) {
     std::jthread a([&] { first = train(one); });
     std::jthread b([&] { second = train(other); });
   }
-  EXPECT_EQ(first, second);
+  EXPECT_EQ(first, train(alone));
+  EXPECT_EQ(second, first);
 }
 
 TEST(Models, L21_inputs_are_disposed_and_the_model_dropped_while_it_learns) {

@@ -84,21 +84,20 @@ TEST(Training, the_rate_follows_schedules_and_plateaus) {
                  [](int epoch, double) { return epoch == 2 ? 0.25 : 0.0; })},
              .verbose = kSilent});
   EXPECT_EQ(model.optimizer().learning_rate(), 0.25);
-  model.optimizer().set_learning_rate(0);  // so that nothing improves
-  model.fit(data.x, data.y, {.epochs = 1, .verbose = kSilent});
-  const nn::Sequential still = doubling();
-  still.compile({.optimizer = nn::SGD({.learning_rate = 0}), .loss = "mse"});
-  struct Raise : nn::CallbackBase {  // a rate to lower, without a step that uses it
-    void on_epoch_begin(nn::Training& training) override {
-      if (training.epoch() == 2) training.model().optimizer().set_learning_rate(0);
-    }
+  const Tensor nothing = zeros_like(data.x);  // no gradient, so that nothing improves
+  const auto rate_after = [&](int epochs, double rate) {
+    model.optimizer().set_learning_rate(rate);
+    model.fit(nothing, data.y,
+              {.epochs = epochs,
+               .callbacks = {nn::ReduceLROnPlateau(
+                   {.monitor = "loss", .factor = 0.5, .patience = 2, .min_lr = 0.125})},
+               .verbose = kSilent});
+    return model.optimizer().learning_rate();
   };
-  still.fit(data.x, data.y,
-            {.epochs = 4,
-             .callbacks = {nn::ReduceLROnPlateau(
-                 {.monitor = "loss", .factor = 0.5, .patience = 2, .min_lr = 0.125})},
-             .verbose = kSilent});
-  EXPECT_EQ(still.optimizer().learning_rate(), 0.125);  // max(0 * 0.5, min_lr)
+  EXPECT_EQ(rate_after(2, 1), 1);
+  EXPECT_EQ(rate_after(3, 1), 0.5);
+  EXPECT_EQ(rate_after(20, 1), 0.125);
+  EXPECT_EQ(rate_after(3, 0.0625), 0.0625);  // never raised to the lowest
 }
 
 TEST(Training, a_log_has_a_line_for_each_epoch) {

@@ -14,7 +14,7 @@ Trial wrong_dtype_trial(const Case& row, Dice& dice) {
   trial.run = [run = row.run, dtype](Tensors in) { return run(std::move(in), dtype); };
   const std::string refused(name(dtype));
   trial.complaint = {row.name + (bitwise ? ": not defined for " + refused
-                                         : ": the inputs must be bool, not " + refused)};
+                                         : ": input 0 must be bool, not " + refused)};
   return trial;
 }
 

@@ -160,7 +160,7 @@ TEST(MathsErrors, say_what_to_change) {
   EXPECT_EQ(message_of<DtypeError>([&] { clip(integers, 0.5, 1); }),
             "clip: 0.5 is not exactly a value of int32: cast the tensor first");
   EXPECT_EQ(message_of<DtypeError>([&] { logical_and(floats, floats); }),
-            "logical_and: the inputs must be bool, not float32: compare them with 0 first");
+            "logical_and: input 0 must be bool, not float32: compare it with 0 first");
   EXPECT_EQ(message_of<ValueError>([&] { add_n({}); }), "add_n: no tensors to add");
   EXPECT_EQ(message_of<ShapeError>([&] { broadcast_args(zeros({}, DType::int32), integers); }),
             "broadcast_args: shapes are vectors: [] and [2]");

@@ -346,6 +346,23 @@ TEST_F(Events, a_program_can_tell_of_its_own_steps_and_values) {
   EXPECT_EQ(losses[2].step, 2u);
 }
 
+TEST_F(Events, the_state_of_a_layer_has_its_name) {
+  const report::Run run = record([&] {
+    const nn::Sequential model({nn::LSTM(
+        {.units = 3, .stateful = true, .name = "memory", .batch_input_shape = {2, 4, 3}})});
+    model.predict(ones({2, 4, 3}));
+  });
+  int states = 0;
+  for (const TensorLife& life : run.tensors) {
+    if (life.owner == 0 || life.storage == kNone) continue;
+    const StorageLife& storage = run.storages[life.storage];
+    if (category_at(storage, storage.born) != Category::layer_state) continue;
+    ++states;
+    EXPECT_HAS(text(run, life.owner), "variable \"memory/");
+  }
+  EXPECT_EQ(states, 2);
+}
+
 TEST_F(Events, a_fit_has_epochs_steps_and_losses) {
   int line_of_fit = 0;
   nn::History history;

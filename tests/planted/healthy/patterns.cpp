@@ -7,7 +7,6 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -236,19 +235,6 @@ void pipeline() {
   model.fit(data, {.epochs = 4, .verbose = nn::Verbose::silent});
 }
 
-// What is recorded may live on when the recording ends.
-void recorded_in_part() {
-  std::optional<tn::Recording> recording;
-  if (std::getenv("TENURE_TRACE") == nullptr) recording.emplace("part.tenure");
-  std::vector<tn::Tensor> held;
-  for (int i = 0; i < 30; ++i) {
-    tn::Tensor x = tn::tidy("step", [] { return tn::tanh(tn::random::normal({16})); });
-    if (held.size() < 5) held.push_back(x);
-  }
-  recording.reset();
-  std::cout << tn::sum(held.back()).item<float>() << "\n";
-}
-
 nn::Model* forever() {
   static nn::Model* model = new nn::Sequential(
       {nn::LSTM({.units = 4, .stateful = true, .batch_input_shape = {1, 3, 2}})});
@@ -274,7 +260,6 @@ const std::map<std::string, std::function<void()>> kPatterns{
     {"memory_of_answers", memory_of_answers},
     {"pipeline", pipeline},
     {"predictions_put_together", predictions_put_together},
-    {"recorded_in_part", recorded_in_part},
     {"replay_buffer", replay_buffer},
     {"rows_of_a_table", rows_of_a_table},
     {"several_models_kept", several_models_kept},

@@ -9,9 +9,14 @@ const strokes = ["category-0", "category-1", "category-5", "category-2"];
 
 function aligned(curves: Map<number, number>[]): uPlot.AlignedData {
   const steps = [...new Set(curves.flatMap((curve) => [...curve.keys()]))].sort((a, b) => a - b);
-  // More points than pixels tell no more.
-  const stride = Math.max(1, Math.ceil(steps.length / 2000));
-  const kept = steps.filter((_step, i) => i % stride === 0 || i === steps.length - 1);
+  // More points than pixels tell no more; of a curve that has few, each counts.
+  const most = 2000;
+  const stride = Math.max(1, Math.ceil(steps.length / most));
+  const short = curves.filter((curve) => curve.size <= most);
+  const kept = steps.filter(
+    (step, i) =>
+      i % stride === 0 || i === steps.length - 1 || short.some((curve) => curve.has(step)),
+  );
   return [
     kept,
     ...curves.map((curve) => kept.map((step) => curve.get(step) ?? null)),

@@ -44,6 +44,17 @@ export function fill(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+// A number with its name above and what it means below, inside a dl.
+export function figure(name: string, value: string, about: string): HTMLElement {
+  return h(
+    "div",
+    { class: "figure-box" },
+    h("dt", {}, name),
+    h("dd", {}, value),
+    h("dd", { class: "dim" }, about),
+  );
+}
+
 let ids = 0;
 // A heading, a line that says what one sees, and the thing itself.
 export function section(title: string, about: string, ...children: Child[]): HTMLElement {

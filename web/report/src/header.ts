@@ -1,5 +1,5 @@
 // What was recorded, and the figures one asks for first.
-import { h } from "./dom.ts";
+import { figure, h } from "./dom.ts";
 import { bytes, count, moment, percent, plural, time } from "./format.ts";
 import { theme_switch } from "./theme.ts";
 import type { View } from "./view.ts";
@@ -16,14 +16,6 @@ export function header(view: View, open_keys: () => void): HTMLElement {
   }
   const at_end = levels.total[levels.total.length - 1] ?? 0;
   const [program = "", ...rest] = run.program.split(" ");
-  const figure = (name: string, value: string, about: string) =>
-    h(
-      "div",
-      { class: "figure-box" },
-      h("dt", {}, name),
-      h("dd", {}, value),
-      h("dd", { class: "dim" }, about),
-    );
   return h(
     "header",
     { class: "top" },

@@ -1,5 +1,5 @@
 // The pool: what was reserved from the system, and what became of it.
-import { h } from "./dom.ts";
+import { figure, h } from "./dom.ts";
 import { byte_ticks, bytes, moment, percent, time_ticks } from "./format.ts";
 import { upper_bound } from "./levels.ts";
 import { LineChart } from "./line_chart.ts";
@@ -70,14 +70,6 @@ export function pool_chart(view: View): HTMLElement {
   const at_peak = upper_bound(run.pool.time, levels.peak_time) - 1;
   const reserved = run.pool.reserved[at_peak] ?? 0;
   const slack = levels.slack[levels.peak] ?? 0;
-  const figure = (name: string, value: string, about: string) =>
-    h(
-      "div",
-      { class: "figure-box" },
-      h("dt", {}, name),
-      h("dd", {}, value),
-      h("dd", { class: "dim" }, about),
-    );
   return h(
     "div",
     {},
