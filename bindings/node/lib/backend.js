@@ -94,6 +94,10 @@ class TenureBackend extends KernelBackend {
 
   // Frees what the data holds.
   release(data) {
+    if (data.slot >= 0 && data.token.group.slots[data.place] === NOT_HERE) {
+      data.slot = NOT_HERE; // it went with its backend
+      return;
+    }
     this.count -= idsOf(data);
     if (data.slot >= 0) {
       bridge.drop(data.slot, data.size);
@@ -125,6 +129,14 @@ class TenureBackend extends KernelBackend {
     for (const slot of group.slots) {
       if (slot >= 0) bridge.drop(slot, Infinity);
     }
+    this.count -= group.live + 2 * group.complex;
+  }
+
+  // The same while tensors of the group may still be held: their slots are known as gone.
+  retireGroup(group) {
+    this.groups.delete(group);
+    bridge.retire(group.slots.filter((slot) => slot >= 0));
+    group.slots.fill(NOT_HERE);
     this.count -= group.live + 2 * group.complex;
   }
 
@@ -247,12 +259,8 @@ class TenureBackend extends KernelBackend {
     return 32;
   }
 
-  epsilon() {
-    return super.epsilon();
-  }
-
   dispose() {
-    for (const group of [...this.groups]) this.dropGroup(group);
+    for (const group of [...this.groups]) this.retireGroup(group);
     this.emptied = [];
     this.foreign = new WeakMap();
     this.openGroup();

@@ -35,7 +35,7 @@ function share(count) {
   dropped = new Int32Array(memory, DOUBLES * 8 + SMALL_BYTES, DROPPED);
   const before = integers;
   integers = new Int32Array(memory, FIXED_BYTES, count);
-  if (before !== undefined) integers.set(before);
+  if (before !== undefined) new Uint8Array(memory).set(new Uint8Array(before.buffer));
   capacity = count;
 }
 share(1 << 14);
@@ -180,6 +180,16 @@ function drop(slot, size) {
   if (size > SMALL_SIZE || count === DROPPED - 1) native.drop();
 }
 
+// Frees slots for good: no other tensor will be in them, so that who still knows their numbers
+// gets an error.
+const RETIRE = op('retire');
+
+function retire(slots) {
+  start(RETIRE);
+  putInts(slots);
+  call();
+}
+
 const WRITE_SMALL = op('write_small');
 const READ_SMALL = op('read_small');
 const ARRAYS = {
@@ -265,6 +275,7 @@ module.exports = {
   putText,
   read,
   reserve,
+  retire,
   run,
   runMany,
   start,

@@ -3,10 +3,13 @@
 // worker thread has its own.
 #include <node_api.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "call.h"
 #include "tenure/tenure.h"
@@ -58,8 +61,18 @@ void tell_v8(napi_env env, Environment& state) {
 // Frees what JavaScript has let go of since it last called.
 void drain(Environment& state) {
   std::int32_t* const dropped = state.shared.dropped;
-  for (std::int32_t i = 1; i <= dropped[0]; ++i) state.slots.drop(dropped[i]);
-  dropped[0] = 0;
+  const std::int32_t count = std::exchange(dropped[0], 0);
+  for (std::int32_t i = 1; i <= count; ++i) state.slots.drop(dropped[i]);
+}
+
+// The problem with its values. The lines behind it name the places in this binding that called the
+// op, which say nothing to a user of JavaScript; those of memory that ran out say who holds it.
+std::string text_of(const std::exception& error) {
+  std::string text = error.what();
+  if (dynamic_cast<const OutOfMemoryError*>(&error) == nullptr) {
+    text.resize(std::min(text.find("\n\n  "), text.size()));
+  }
+  return text;
 }
 
 template <std::size_t n>
@@ -78,7 +91,7 @@ napi_value entry(napi_env env, napi_callback_info info) {
   try {
     return function(env, *static_cast<Environment*>(data), arguments.values);
   } catch (const std::exception& error) {
-    napi_throw_error(env, code_of(error), error.what());
+    napi_throw_error(env, code_of(error), text_of(error).c_str());
   }
   return nullptr;
 }
@@ -132,6 +145,13 @@ Bytes typed_array(napi_env env, napi_value value) {
 
 Tensor from_bytes(const std::byte* data, std::size_t size, DType dtype, const Shape& shape) {
   const std::size_t count = size / size_of(dtype);
+  if (dtype == DType::boolean) {  // in JavaScript every byte but 0 is true
+    std::vector<std::uint8_t> truths(count);
+    std::transform(data, data + count, truths.begin(),
+                   [](std::byte byte) { return static_cast<std::uint8_t>(byte != std::byte{0}); });
+    return detail::tensor_from(truths.data(), count, dtype, dtype, shape,
+                               std::source_location::current());
+  }
   return detail::tensor_from(data, count, dtype, dtype, shape, std::source_location::current());
 }
 
@@ -180,7 +200,13 @@ napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) 
 
 void read_small(Call& call) { copy_out(call.slots().at(call.slot()), call.shared().bytes.data()); }
 
-constexpr Row kSmallRows[] = {{"write_small", write_small}, {"read_small", read_small}};
+// Frees the tensors of slots whose numbers JavaScript may go on using by mistake.
+void retire(Call& call) {
+  for (std::int32_t count = call.integer(); count > 0; --count) call.slots().retire(call.slot());
+}
+
+constexpr Row kSmallRows[] = {
+    {"write_small", write_small}, {"read_small", read_small}, {"retire", retire}};
 
 // Takes an ArrayBuffer as the memory that both sides know.
 napi_value share(napi_env env, Environment& state, napi_value* arguments) {

@@ -29,7 +29,8 @@ int dtype_code(DType dtype) {
 const Tensor& Slots::at(std::int32_t slot) const {
   if (slot < 0 || static_cast<std::size_t>(slot) >= tensors_.size() ||
       !tensors_[static_cast<std::size_t>(slot)].defined()) [[unlikely]] {
-    raise<ValueError>("tfjs: no tensor is in slot {}", slot);
+    raise<ValueError>("tfjs: no tensor is in slot {}: it was freed, or its backend was removed",
+                      slot);
   }
   return tensors_[static_cast<std::size_t>(slot)];
 }
@@ -38,7 +39,8 @@ std::int32_t Slots::take(Tensor tensor) {
   bytes_ += bytes_of(tensor);
   if (free_.empty()) {
     tensors_.push_back(std::move(tensor));
-    free_.reserve(tensors_.size());  // so that drop cannot throw
+    // So that drop cannot throw.
+    if (free_.capacity() < tensors_.capacity()) free_.reserve(tensors_.capacity());
     return static_cast<std::int32_t>(tensors_.size() - 1);
   }
   const std::int32_t slot = free_.back();
@@ -48,9 +50,13 @@ std::int32_t Slots::take(Tensor tensor) {
 }
 
 void Slots::drop(std::int32_t slot) {
+  retire(slot);
+  free_.push_back(slot);
+}
+
+void Slots::retire(std::int32_t slot) {
   bytes_ -= bytes_of(at(slot));
   tensors_[static_cast<std::size_t>(slot)] = Tensor();
-  free_.push_back(slot);
 }
 
 Tensor Call::tensor() {

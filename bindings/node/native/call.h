@@ -28,6 +28,7 @@ class Slots {
   const Tensor& at(std::int32_t slot) const;
   std::int32_t take(Tensor tensor);
   void drop(std::int32_t slot);
+  void retire(std::int32_t slot);  // the same, and no other tensor will be there
   std::int64_t bytes() const { return bytes_; }
 
  private:
@@ -64,7 +65,6 @@ class Call {
 
   void give(Tensor result);
   void give(std::vector<Tensor> results);
-  void give_integer(std::int64_t value) { put(static_cast<std::int32_t>(value)); }
 
   Slots& slots() { return slots_; }
   const Shared& shared() const { return shared_; }

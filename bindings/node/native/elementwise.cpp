@@ -133,7 +133,7 @@ void run_clip(Call& call) {
     call.give(clip(std::move(x), low, high));
     return;
   }
-  call.give(cast(clip(cast(std::move(x), DType::float32), low, high), dtype));
+  call.give(cast(clip(cast(std::move(x), DType::float64), low, high), dtype));
 }
 
 void run_leaky_relu(Call& call) {

@@ -20,9 +20,6 @@ void run_fill(Call& call) {
   call.give(full(shape, as_scalar(call.number(), dtype), dtype));
 }
 
-void run_zeros_like(Call& call) { call.give(zeros_like(call.tensor())); }
-void run_ones_like(Call& call) { call.give(ones_like(call.tensor())); }
-
 void run_transpose(Call& call) {
   Tensor x = call.tensor();
   call.give(transpose(std::move(x), call.shape()));
@@ -130,8 +127,6 @@ void run_linspace(Call& call) {
 
 constexpr Row kRows[] = {
     {"fill", run_fill},
-    {"zeros_like", run_zeros_like},
-    {"ones_like", run_ones_like},
     {"transpose", run_transpose},
     {"slice", run_slice},
     {"strided_slice", run_strided_slice},

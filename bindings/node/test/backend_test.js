@@ -2,6 +2,7 @@
 'use strict';
 
 const assert = require('assert');
+const {spawnSync} = require('child_process');
 const path = require('path');
 const test = require('node:test');
 const {Worker} = require('worker_threads');
@@ -9,6 +10,7 @@ const {Worker} = require('worker_threads');
 const tf = require('@tensorflow/tfjs');
 const tenure = require('..');
 const {TenureBackend} = require('../lib/backend');
+const bridge = require('../lib/bridge');
 
 test.beforeEach(() => tf.setBackend('tenure'));
 
@@ -110,6 +112,60 @@ test('an error is an Error with the message of Tenure', () => {
   assert.strictEqual(tf.add(a, 1).sum().arraySync(), 6);
 });
 
+test('an error says the problem, and no line of C++', () => {
+  const message = (f) => {
+    try {
+      f();
+    } catch (error) {
+      return error.message;
+    }
+    return assert.fail('nothing was thrown');
+  };
+  const a = tf.zeros([2, 3]);
+  const kernel = tf.getKernel('BatchMatMul', 'tenure');
+  const matMul = () => kernel.kernelFunc({inputs: {a, b: a}, backend: tf.backend(), attrs: {}});
+  assert.match(message(matMul), /^matmul: inner dimensions differ: \[2, 3\] x \[2, 3\][^\n]*$/);
+  const program = `const tf = require('@tensorflow/tfjs'); require('.'); tf.fill([1 << 20], 1);`;
+  const {stderr} = spawnSync(process.execPath, ['-e', program], {
+    cwd: path.dirname(__dirname),
+    encoding: 'utf8',
+    env: {...process.env, TENURE_MEMORY_BUDGET: '1MiB'},
+  });
+  // Of memory that ran out it says who holds it.
+  assert.match(stderr, /memory[^\n]*\n\n  /);
+  assert.match(stderr, /code: 'OutOfMemoryError'/);
+});
+
+test('every byte of a bool tensor but 0 is true', () => {
+  for (const length of [2, 10000]) {
+    const bytes = new Uint8Array(length).fill(255);
+    bytes[0] = 0;
+    tf.tidy(() => {
+      const x = tf.tensor(bytes, [length], 'bool');
+      assert.deepStrictEqual([...x.dataSync().slice(0, 2)], [0, 1]);
+      assert.deepStrictEqual([...x.logicalNot().dataSync().slice(0, 2)], [1, 0]);
+      assert.strictEqual(x.sum().arraySync(), length - 1);
+    });
+    assert.strictEqual(bytes[1], 255);
+  }
+});
+
+test('integers are clipped as integers', () => {
+  tf.tidy(() => {
+    const x = tf.tensor1d([16777217, -16777217, 2147483647, 5], 'int32');
+    const y = tf.clipByValue(x, -16777217, 2147483645);
+    assert.deepStrictEqual([...y.dataSync()], [16777217, -16777217, 2147483645, 5]);
+    assert.deepStrictEqual([...tf.clipByValue(x, -Infinity, 2.7).dataSync()], [2, -16777217, 2, 2]);
+  });
+});
+
+test('zerosLike and onesLike ask for the shape only, as with the cpu backend', () => {
+  const x = tf.tensor1d([1, 2], 'int32');
+  x.dispose();
+  assert.deepStrictEqual([...tf.zerosLike(x).dataSync()], [0, 0]);
+  assert.deepStrictEqual([...tf.onesLike(x).dataSync()], [1, 1]);
+});
+
 test("values written are copied, and values read are the reader's", () => {
   for (const length of [3, 3000]) {
     const values = new Float32Array(length).fill(1);
@@ -161,6 +217,43 @@ test('a backend that is removed frees what it holds', async () => {
   await tf.setBackend('tenure');
   tf.removeBackend('gone');
   assert.strictEqual(tenure.memory().tensors, before);
+});
+
+test('tensors of a backend that was removed are gone, and harm nobody', async () => {
+  tf.registerBackend('gone', () => new TenureBackend());
+  await tf.setBackend('gone');
+  const small = tf.scalar(1);
+  const kept = tf.scalar(2);
+  const large = tf.zeros([256, 256]);
+  const backend = tf.backend();
+  await tf.setBackend('tenure');
+  tf.removeBackend('gone');
+  const before = tenure.memory().tensors;
+  const others = Array.from({length: 200}, (_, i) => tf.scalar(100 + i));
+  assert.throws(() => kept.dataSync(), /no tensor is in slot \d+: it was freed, or its backend/);
+  assert.throws(() => tf.add(kept, 1), /no tensor is in slot/);
+  tf.dispose([small, large]);
+  assert.strictEqual(tenure.memory().tensors, before + 200);
+  assert.strictEqual(backend.numDataIds(), 0);
+  others.forEach((x, i) => assert.strictEqual(x.dataSync()[0], 100 + i));
+  tf.dispose([kept, ...others]);
+  assert.strictEqual(tenure.memory().tensors, before);
+});
+
+test('a slot that cannot be freed does not spoil the calls after it', () => {
+  const x = tf.scalar(3);
+  assert.throws(() => bridge.drop(1 << 30, Infinity), /no tensor is in slot/);
+  assert.strictEqual(x.square().arraySync(), 9);
+});
+
+test('an op whose numbers are more than the shared memory holds keeps what it had written', () => {
+  const x = tf.scalar(-4);
+  bridge.start(bridge.op('leaky_relu'));
+  bridge.putDouble(0.25);
+  bridge.reserve(1 << 22);
+  bridge.putTensor(tf.backend(), x);
+  const y = bridge.run(tf.backend());
+  assert.strictEqual(tf.backend().readSync(y.dataId)[0], -1);
 });
 
 test('ops of very many tensors cross in one call', () => {

@@ -50,13 +50,12 @@ function fill({backend, attrs}) {
   return b.run(backend);
 }
 
-function like(code, name) {
+// Of the input only the shape is asked: it may be gone, as with the cpu backend.
+function like(value, name) {
   return ({inputs, backend}) => {
-    const {x} = inputs;
-    if (x.dtype === 'string') throw new Error(`${name} is not supported for string tensors`);
-    b.start(code);
-    b.putTensor(backend, x);
-    return b.run(backend);
+    const {shape, dtype} = inputs.x;
+    if (dtype === 'string') throw new Error(`${name} is not supported for string tensors`);
+    return fill({backend, attrs: {shape, value, dtype}});
   };
 }
 
@@ -271,7 +270,7 @@ module.exports = {
   Identity: identity,
   LinSpace: linSpace,
   MirrorPad: mirrorPad,
-  OnesLike: like(b.op('ones_like'), 'onesLike'),
+  OnesLike: like(1, 'onesLike'),
   Pack: pack,
   PadV2: padV2,
   Reshape: reshape,
@@ -283,5 +282,5 @@ module.exports = {
   Tile: tile,
   Transpose: transpose,
   Unpack: unpack,
-  ZerosLike: like(b.op('zeros_like'), 'zerosLike'),
+  ZerosLike: like(0, 'zerosLike'),
 };
