@@ -4,7 +4,7 @@
 //   require('tenure-tfjs');
 'use strict';
 
-const {registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
+const {engine, registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
 const {recordAsAsked, ...explain} = require('./lib/explain');
 recordAsAsked(); // before the native library is loaded
 const bridge = require('./lib/bridge');
@@ -30,6 +30,8 @@ if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
     registerKernel({kernelName, backendName: BACKEND, kernelFunc});
   }
   registerLayers(BACKEND);
+  // The priority decides only before the first op.
+  if (engine().backendInstance != null) engine().setBackend(BACKEND);
 }
 
 module.exports = {

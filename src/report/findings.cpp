@@ -89,7 +89,7 @@ std::vector<Finding> find_misuse(const Facts& facts) {
       finding.remedy = remedy_in(text);
     }
     ++finding.count;
-    if (const auto found = by_id.find(raised.tensor); raised.tensor != 0 && found != by_id.end()) {
+    if (const auto found = by_id.find(raised.tensor); found != by_id.end()) {
       if (finding.tensors.size() < 5) finding.tensors.push_back(found->second);
       finding.bytes += run.tensors[found->second].nbytes;
     }

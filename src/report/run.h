@@ -111,7 +111,7 @@ struct Raised {
   std::int64_t time = 0;
   std::uint32_t text = 0;  // strings
   std::uint32_t site = kNone;
-  std::uint64_t tensor = 0;  // its id; 0 when it was no tensor
+  std::uint64_t tensor = 0;  // its id; one that no tensor has when it was none
 };
 
 struct Run {

@@ -20,6 +20,19 @@ test('it is the backend that TensorFlow.js chooses', async () => {
   assert.strictEqual(tf.getBackend(), 'tenure');
 });
 
+test('it becomes the backend of a program that used another before', () => {
+  const program = `
+    const tf = require('@tensorflow/tfjs');
+    const x = tf.scalar(3);
+    require('.');
+    console.log(tf.getBackend(), x.square().arraySync(), x.arraySync());`;
+  const {stdout} = spawnSync(process.execPath, ['-e', program], {
+    cwd: path.dirname(__dirname),
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /^tenure 9 3$/m);
+});
+
 test('every kernel that tfjs-core names is there', () => {
   const core = require('@tensorflow/tfjs-core');
   const names = Object.keys(core).filter((key) => core[key] === key && core.getKernel(key, 'cpu'));

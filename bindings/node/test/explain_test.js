@@ -388,6 +388,41 @@ test('an error holds no tensor', () => {
   }
 });
 
+test('what reads only the shape of a disposed tensor still works', () => {
+  const x = tf.ones([2, 3]);
+  x.dispose();
+  assert.deepEqual(tf.zerosLike(x).shape, [2, 3]);
+  assert.equal(tf.onesLike(x).sum().dataSync()[0], 6);
+});
+
+test('data that a tensor from before explain() holds is not told as freed', () => {
+  explain(false);
+  const x = tf.tensor1d([1, 2]);
+  explain({summary: false});
+  const y = x.clone();
+  y.dispose();
+  assert.match(told(() => y.neg()).text, /its data lives on, held by what was there before/);
+  assert.equal(x.dataSync()[1], 2);
+  x.dispose();
+  assert.match(told(() => y.neg()).text, /its data was freed/);
+});
+
+test('what was alive when explain(false) came is no leak of the next explain()', () => {
+  const since = mark();
+  const x = tf.scalar(1), y = tf.scalar(2);
+  explain(false);
+  x.dispose();
+  explain({summary: false});
+  assert.equal(leaks().tensors, 0);
+  assert.equal(leaks(since).tensors, 0);
+  assert.match(told(() => x.neg()).text, /before explain\(\) was called/);
+  const z = y.clone();
+  y.dispose();
+  assert.equal(leaks().tensors, 1);
+  assert.match(story(z), /born/);
+  z.dispose();
+});
+
 test('explain(false) leaves TensorFlow.js as it was', () => {
   explain(false);
   const x = tf.scalar(1);

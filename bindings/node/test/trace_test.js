@@ -1,6 +1,6 @@
 'use strict';
 // Recordings made by JavaScript programs, read by the reader of C++ ones: TENURE_READ_RUN is a
-// program that prints a recording as JSON.
+// program that prints a recording as JSON, by default the one of the checkout's build.
 
 const assert = require('node:assert/strict');
 const {spawnSync} = require('node:child_process');
@@ -11,6 +11,8 @@ const {test} = require('node:test');
 
 const root = path.join(__dirname, '..');
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tenure-'));
+const reader = process.env.TENURE_READ_RUN ||
+    path.join(root, '..', '..', 'build', 'release', 'bindings', 'node', 'tenure_node_read_run');
 process.on('exit', () => fs.rmSync(folder, {recursive: true}));
 
 // Runs a program's text; `flags` are node's.
@@ -26,7 +28,7 @@ function run(text, flags, environment = {}) {
 
 function read(file) {
   const {status, stdout, stderr} = spawnSync(
-      process.env.TENURE_READ_RUN, [file], {encoding: 'utf8', maxBuffer: 1 << 28});
+      reader, [file], {encoding: 'utf8', maxBuffer: 1 << 28});
   assert.equal(status, 0, stderr);
   return JSON.parse(stdout);
 }
@@ -165,6 +167,123 @@ test('record() begins and ends in the middle', () => {
   `, []);
   const {tensors} = read(file);
   assert.deepEqual(tensors.map(t => [t.shape, t.before, t.alive]), [['[5]', true, false], ['[6]', false, true]]);
+});
+
+const model = `
+  function dense(name) {
+    const model = tf.sequential({name});
+    model.add(tf.layers.dense({units: 1, inputShape: [2], name: name + '_dense'}));
+    model.compile({optimizer: 'sgd', loss: 'meanSquaredError'});
+    return model;
+  }
+  const fit = (model, options) =>
+      model.fit(tf.ones([4, 2]), tf.ones([4, 1]), {batchSize: 2, verbose: 0, ...options});
+`;
+
+test('a recording may be closed while a fit or a prediction goes on', () => {
+  for (const first of ['', 'explain({summary: false});']) {
+    const file = path.join(folder, 'closed.tenure');
+    const {stdout} = run(`
+      const {explain, record} = require('${root}/lib/explain');
+      ${model}
+      ${first}
+      const type = {type: 'DT_FLOAT'};
+      const node = [
+        {name: 'x', op: 'Placeholder', attr: {dtype: type, shape: {shape: {dim: [{size: '1'}]}}}},
+        {name: 'y', op: 'Neg', input: ['x'], attr: {T: type}},
+      ];
+      const topology = {modelTopology: {node, versions: {}}, weightSpecs: [], weightData: new ArrayBuffer(0)};
+      tf.loadGraphModel(tf.io.fromMemory(topology)).then(async graph => {
+        const recording = record('${file}');
+        const fitting = fit(dense('m'), {epochs: 2});
+        const predicting = graph.executeAsync({x: tf.ones([1])});
+        recording.close();
+        console.log('loss', (await fitting).history.loss.length, (await predicting).dataSync()[0]);
+      });
+    `, []);
+    assert.match(stdout, /loss 2 -1/);
+    const {cutShort, spans} = read(file);
+    assert.equal(cutShort, false);
+    assert.ok(spans.some(span => span.kind === 'fit' && span.name === 'm' && !span.ended));
+  }
+});
+
+test('a recording leaves TensorFlow.js as it was, unless explain() was called', () => {
+  const {stdout} = run(`
+    const {explain, leaks, record} = require('${root}/lib/explain');
+    const isPatched = () => Object.hasOwn(tf.engine(), 'runKernel');
+    const file = '${path.join(folder, 'undone.tenure')}';
+    record(file).close();
+    const after = isPatched();
+    const recording = record(file);
+    explain({summary: false});
+    recording.close();
+    console.log('patched', after, isPatched());
+    explain(false);
+    try { record('${folder}/no/such/folder'); } catch (error) { console.log(error.code, isPatched()); }
+  `, []);
+  assert.match(stdout, /patched false true\nENOENT false/);
+});
+
+test('a program that calls explain() while TENURE_TRACE records gets its summary', () => {
+  const program = `require('${root}/lib/explain').explain(); tf.ones([7]);`;
+  const environment = {TENURE_TRACE: path.join(folder, 'summary.tenure'), TENURE_ADDON: process.env.TENURE_ADDON};
+  const {stderr} = run(program, ['-r', `${root}/index.js`], environment);
+  assert.match(stderr, /tenure: 1 tensor \(28 bytes\) alive at exit/);
+  const silent = run(program, ['-r', `${root}/index.js`], {...environment, TENURE_SUMMARY: '0'});
+  assert.doesNotMatch(silent.stderr, /alive at exit/);
+});
+
+test('a fit in a callback of another is its own', () => {
+  const {spans, values} = recorded(`
+    ${model}
+    const a = dense('a'), b = dense('b');
+    fit(a, {epochs: 1, callbacks: {onEpochEnd: () => fit(b, {epochs: 3})}});
+  `);
+  const fits = spans.flatMap((span, i) => span.kind === 'fit' ? [[i, span.name]] : []);
+  assert.deepEqual(fits.map(([, name]) => name), ['a', 'b']);
+  const epochs = fits.map(([i]) => spans.filter(span => span.kind === 'epoch' && span.parent === i).length);
+  assert.deepEqual(epochs, [1, 3]);
+  assert.equal(values.filter(v => v.name === 'step_loss').length, 8);
+});
+
+test('an error about the first tensor is about it, and one about a model about no tensor', () => {
+  const {raised, tensors} = recorded(`
+    const x = tf.scalar(1);
+    x.dispose();
+    try { x.neg(); } catch (error) {}
+    ${model}
+    const m = dense('m');
+    m.dispose();
+    try { m.predict(tf.ones([1, 2])); } catch (error) {}
+  `);
+  assert.equal(raised.length, 2);
+  assert.deepEqual([raised[0].tensor, tensors[0].id], [0, 0]);
+  assert.ok(tensors.every(t => t.id !== raised[1].tensor));
+});
+
+test('TENURE_TRACE to nowhere is a warning, and %p is the process', () => {
+  const nowhere = path.join(folder, 'no', 'such', 'folder');
+  const {stderr} = run('tf.scalar(1);', ['-r', `${root}/explain.js`], {TENURE_TRACE: nowhere, TENURE_SUMMARY: '0'});
+  assert.ok(stderr.startsWith(`tenure: TENURE_TRACE=${nowhere}: nothing is recorded: ENOENT`), stderr);
+  const {stdout} = run(`console.log('pid', process.pid);`, ['-r', `${root}/explain.js`], {
+    TENURE_TRACE: path.join(folder, 'run-%p.tenure'), TENURE_SUMMARY: '0',
+  });
+  assert.equal(read(path.join(folder, `run-${stdout.match(/pid (\d+)/)[1]}.tenure`)).cutShort, false);
+});
+
+test('a worker that alone loads the package is recorded once', () => {
+  const file = path.join(folder, 'worker.tenure');
+  const worker = path.join(folder, 'worker.js');
+  fs.writeFileSync(worker, `
+    const tf = require('${root}/node_modules/@tensorflow/tfjs');
+    require('${root}');
+    for (let i = 0; i < 3000; ++i) tf.scalar(i).square().dispose();
+  `);
+  run(`new (require('worker_threads').Worker)('${worker}');`, [], {TENURE_TRACE: file});
+  const {cutShort, tensors} = read(file);
+  assert.equal(cutShort, false);
+  assert.ok(tensors.length >= 3000);
 });
 
 test('a program that is killed leaves a recording as far as it went', () => {

@@ -243,9 +243,7 @@ export class Story {
   private errors(tensor: number): HTMLElement | null {
     const { run } = this.view;
     const id = run.tensors.id[tensor]!;
-    const about = [...run.raised.time.keys()].filter(
-      (i) => id !== 0 && run.raised.tensor[i] === id,
-    );
+    const about = [...run.raised.time.keys()].filter((i) => run.raised.tensor[i] === id);
     if (!about.length || run.tensors.owner[tensor]) return null;
     return h(
       "div",

@@ -49,14 +49,17 @@ function disposedUse(tensor, op, input, below) {
                               disposedError(life, op, input, site, below);
 }
 
+// Kernels that read the shape only.
+const kShapeOnly = new Set(['OnesLike', 'ZerosLike']);
+
 // A kernel fails if an input's data is gone. A disposed tensor whose data lives on in another one
 // still works, and TensorFlow.js's own gradients count on it.
-function checkInputs(engine, inputs, op, below) {
+function checkInputs(engine, name, inputs, op, below) {
   let index = 0;
   for (const key in inputs) {
     const input = inputs[key];
     if (input && input.dataId !== undefined && !engine.state.tensorInfo.has(input.dataId) &&
-        typeof input.dispose === 'function') {
+        typeof input.dispose === 'function' && !kShapeOnly.has(name)) {
       throw disposedUse(input, op, index, below);
     }
     index++;
@@ -75,7 +78,7 @@ function hookKernels(engine) {
       const {call} = look.seen;
       op = call.isOp ? call.name : kernelOp(name);
     }
-    checkInputs(this, inputs, op, runKernel);
+    checkInputs(this, name, inputs, op, runKernel);
     kernel = {site, op};
     const {trace} = observers;
     const begin = trace === null || outer !== null ? null : trace.opBegin();

@@ -2,19 +2,22 @@
 // Stories for programs that use TensorFlow.js, on any backend. explain() watches every copy of the
 // package that is loaded or will be; after it, "Tensor is disposed" tells the tensor's life.
 
+const {isMainThread} = require('worker_threads');
+
 const {isCore, isLayers, onEachLoaded} = require('../loaded');
 const {hookCore} = require('./engine_hooks');
 const {hookGraphModels} = require('./graph_model_hooks');
 const {hookLayers} = require('./layer_hooks');
 const {leaks, mark, summary} = require('./leaks');
-const {lives, observers} = require('./lives');
+const {forgetAll, lives, observers} = require('./lives');
 const {onUndo, unpatch} = require('./patches');
 const {DisposedError, tell} = require('./story');
 const {Trace} = require('./trace');
 
 const {version} = require('../../package.json');
 
-let on = false;
+let on = false;    // lives are recorded
+let asked = false; // by explain(), not only for a recording
 
 function install(exports) {
   if (isCore(exports)) hookCore(exports);
@@ -33,19 +36,31 @@ function printSummary() {
   process.stderr.write(`${summary()}\n`);
 }
 
-// explain() or explain({summary: false}): from now on lives are recorded. explain(false): no more.
-function explain(options = {}) {
-  if (options === false) {
-    if (on) unpatch();
-    on = false;
-    return;
-  }
+function switchOn() {
   if (on) return;
   on = true;
   onUndo(onEachLoaded(install));
-  if (options.summary !== false) {
+}
+
+function switchOff() {
+  if (!on) return;
+  on = asked = false;
+  unpatch();
+  forgetAll();
+  process.removeListener('exit', printSummary);
+}
+
+// explain() or explain({summary: false}): from now on lives are recorded. explain(false): no more.
+function explain(options = {}) {
+  if (options === false) {
+    switchOff();
+    return;
+  }
+  switchOn();
+  asked = true;
+  const wanted = options.summary !== false && process.env.TENURE_SUMMARY !== '0';
+  if (wanted && !process.listeners('exit').includes(printSummary)) {
     process.on('exit', printSummary);
-    onUndo(() => process.removeListener('exit', printSummary));
   }
 }
 
@@ -66,8 +81,8 @@ function record(path) {
     throw new TypeError(`record: expected the path of a file, got: ${path}`);
   }
   if (observers.trace !== null) throw new Error('record: a recording runs already; close it first');
-  explain({summary: false});
   const trace = new Trace(path, version);
+  switchOn();
   const end = isExit => {
     if (observers.trace === trace) observers.trace = null;
     trace.close(isExit);
@@ -76,18 +91,24 @@ function record(path) {
   const close = () => {
     process.removeListener('exit', atExit);
     end(false);
+    if (!asked && observers.trace === null) switchOff();
   };
   observers.trace = trace;
   process.on('exit', atExit);
   return {path, close};
 }
 
-// As TENURE_TRACE says. The native library, which would write the same file, must not see it.
+// As TENURE_TRACE says. The native library, which would write the same file, must not see it. A
+// worker thread cannot hide it from the library, so that the recording of one is left to that.
 function recordAsAsked() {
-  const path = process.env.TENURE_TRACE;
-  if (!path) return;
+  const given = process.env.TENURE_TRACE;
+  if (!given || !isMainThread) return;
   delete process.env.TENURE_TRACE;
-  record(path);
+  try {
+    record(given.replaceAll('%p', process.pid));
+  } catch (error) {
+    process.stderr.write(`tenure: TENURE_TRACE=${given}: nothing is recorded: ${error.message}\n`);
+  }
 }
 
 module.exports = {DisposedError, explain, leaks, mark, record, recordAsAsked, story};

@@ -159,7 +159,8 @@ function hookModels(tf, prototypes) {
     hookSteps(prototype);
     const isInside = (model, op) => {
       const current = activities.current();
-      return current !== null && current.kind === 'model' && current.op === op;
+      return current !== null && current.kind === 'model' && current.op === op &&
+          (current.subject === model || current.subject.model === model); // a Sequential's own
     };
     for (const op of sync.filter(own)) {
       patch(prototype, op, original => function method(...args) {

@@ -4,12 +4,12 @@
 // reachable; records of tensors that were never disposed are listed too, by id.
 
 const {current} = require('./activities');
-const {lives, storages} = require('./attached'); // of tensors; of data ids
+const attached = require('./attached');
 
 const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
 
 class Life {
-  constructor(id, op, dtype, shape, name, nbytes, site, scope, activity, owner, storage, isView) {
+  constructor(id, op, dtype, shape, name, nbytes, site, scope, activity, owner, storage) {
     this.id = id;
     this.serial = births++;
     this.op = op;
@@ -23,7 +23,6 @@ class Life {
     this.model = activity === null ? '' : activity.model; // predict of model "m"
     this.owner = owner;      // 'tape' for what a gradient saves, 'variable'; else ''
     this.storage = storage;
-    this.isView = isView;
     this.isOptimizers = activity !== null && activity.kind === 'optimizer';
     this.kept = null;        // the site of tf.keep
     this.death = null;
@@ -72,6 +71,32 @@ let births = 0;
 const alive = new Map(); // id -> Life
 let nextStorage = 1;
 
+// What was recorded before explain(false) is incomplete, and not looked at again.
+let firstLife = 0;
+let firstStorage = 1;
+
+function forgetAll() {
+  alive.clear();
+  firstLife = births;
+  firstStorage = nextStorage;
+}
+
+// Of tensors; undefined for one that has none.
+const lives = {
+  get(tensor) {
+    const life = attached.lives.get(tensor);
+    return life !== undefined && life.serial >= firstLife ? life : undefined;
+  },
+};
+
+// The same of data ids.
+const storages = {
+  get(dataId) {
+    const storage = attached.storages.get(dataId);
+    return storage !== undefined && storage.id >= firstStorage ? storage : undefined;
+  },
+};
+
 // Told of everything, when there is one: see trace.js.
 const observers = {trace: null};
 
@@ -79,7 +104,7 @@ function storageOf(dataId, nbytes) {
   let storage = storages.get(dataId);
   if (storage === undefined) {
     storage = new Storage(nextStorage++, nbytes);
-    storages.set(dataId, storage);
+    attached.storages.set(dataId, storage);
   }
   return storage;
 }
@@ -95,9 +120,9 @@ function born(tensor, op, site, scope, owner) {
   const storage = known === undefined ? storageOf(tensor.dataId, nbytes) : known;
   const life = new Life(
       tensor.id, op, tensor.dtype, tensor.shape, nameOf(tensor), nbytes, site, scope, current(),
-      owner, storage, known !== undefined);
+      owner, storage);
   storage.tensors++;
-  lives.set(tensor, life);
+  attached.lives.set(tensor, life);
   alive.set(tensor.id, life);
   if (observers.trace !== null) observers.trace.born(life, known === undefined);
   return life;
@@ -125,11 +150,11 @@ function freed(dataId) {
   const storage = storages.get(dataId);
   if (storage === undefined || storage.freed) return;
   storage.freed = true;
-  storages.set(dataId, undefined);
+  attached.storages.set(dataId, undefined);
   if (observers.trace !== null) observers.trace.freed(storage);
 }
 
 module.exports = {
-  Scope, alive, assigned, born, died, freed, lives, observers,
+  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers,
   get births() { return births; },
 };

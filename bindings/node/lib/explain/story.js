@@ -91,10 +91,10 @@ function during(activity, op, site) {
 }
 
 function dataRow(life) {
-  const others = life.storage.tensors;
-  const text = life.storage.freed || others === 0 ?
-      'its data was freed' :
-      `its data lives on in ${others} other tensor${others === 1 ? '' : 's'}`;
+  const {freed, tensors} = life.storage;
+  const text = freed ? 'its data was freed' :
+      tensors === 0 ? 'its data lives on, held by what was there before explain()' :
+      `its data lives on in ${tensors} other tensor${tensors === 1 ? '' : 's'}`;
   return `  ${'holders'.padEnd(9)} ${text}`;
 }
 
@@ -125,7 +125,7 @@ function remedy(life) {
 
 function report(error, life) {
   if (observers.trace !== null) {
-    observers.trace.raised(`DisposedError: ${error.message}`, error.site, life === null ? 0 : life.id);
+    observers.trace.raised(`DisposedError: ${error.message}`, error.site, life);
   }
   return error;
 }
@@ -173,4 +173,4 @@ function tell(life) {
   return `${title(life)}\n\n${table(rows(life))}${life.death === null ? '' : '\n' + dataRow(life)}\n`;
 }
 
-module.exports = {DisposedError, disposedError, endedError, place, tell, title, unknownError};
+module.exports = {DisposedError, disposedError, endedError, place, tell, unknownError};

@@ -10,6 +10,9 @@ const {TraceWriter} = require('./trace_writer');
 // In the order of MemoryInfo's categories.
 const kParameter = 0, kGradient = 1, kOptimizerState = 2, kSavedForBackward = 4, kOther = 6;
 
+// Of no tensor: TensorFlow.js counts them from 0, so that 0 is one.
+const kNoId = 2 ** 50;
+
 function categoryOf(life) {
   if (life.owner === 'tape') return kSavedForBackward;
   if (life.owner === 'variable') return life.isOptimizers ? kOptimizerState : kParameter;
@@ -104,7 +107,10 @@ class Trace {
     return {time: this.now(), bytes: this.bytesBorn};
   }
 
+  // What began before close() may end after it, or go on: a fit keeps its recording.
+
   opEnd(begin, op, site) {
+    if (this.writer === null) return;
     const text = this.writer.string(op), place = this.writer.site(site);
     this.writer.op(begin.time, this.now(), this.threadNow(), text, place,
                    this.bytesBorn - begin.bytes);
@@ -112,6 +118,7 @@ class Trace {
 
   spanBegin(thread, kind, name, site) {
     const span = this.nextSpan++;
+    if (this.writer === null) return span;
     const kindText = this.writer.string(kind), nameText = this.writer.string(name);
     const place = this.writer.site(site);
     this.writer.beginSpan(this.now(), thread, span, kindText, nameText, place);
@@ -119,7 +126,7 @@ class Trace {
   }
 
   spanEnd(thread, span) {
-    this.writer.endSpan(this.now(), thread, span);
+    if (this.writer !== null) this.writer.endSpan(this.now(), thread, span);
   }
 
   scopeBegin(scope) {
@@ -168,6 +175,7 @@ class Trace {
     const close = () => this.spanEnd(activity.thread, activity.open.pop());
     let steps = this.steps.get(activity.subject) || 0;
     const values = (logs, prefix) => {
+      if (this.writer === null) return;
       for (const [name, value] of Object.entries(logs || {})) {
         if (typeof value !== 'number' || name === 'batch' || name === 'size') continue;
         const text = this.writer.string(prefix + name);
@@ -196,8 +204,10 @@ class Trace {
     return watched;
   }
 
-  raised(text, site, id) {
+  // `life` is null where it was no tensor.
+  raised(text, site, life) {
     const textIndex = this.writer.string(text), place = this.writer.site(site);
+    const id = life === null ? kNoId : life.id;
     this.writer.raised(this.now(), this.threadNow(), textIndex, place, id);
   }
 
