@@ -474,7 +474,8 @@ Planted hostile_run() {
   const std::uint32_t tensor = b.tensor(evil, evil, evil, storage, site, span);
   b.run.tensors[tensor].dtype = b.text(evil);
   b.tensor(evil, evil, evil, storage, site, span, evil);
-  b.op(evil, site, span, 4096, 10);
+  // More than the table shows at first.
+  for (int i = 0; i < 20; ++i) b.op(evil + std::to_string(i), site, span, 4096, 10);
   b.pass(5);
   b.die(tensor, evil, evil, site);
   b.run.values.push_back({b.text(evil), b.run.length, 1, 1.5});

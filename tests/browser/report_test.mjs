@@ -300,6 +300,7 @@ on_page(
       "Memory over time, by category",
       "Overview of the whole run",
       "The life of each tensor",
+      "Reserved, live, slack and pooled bytes over time",
     ]) {
       assert.ok(seen.has(part), `${part} was not reached`);
     }
@@ -352,6 +353,87 @@ on_page("losses and metrics are curves, with their validation", "small", async (
     assert.match(await figure.locator("figcaption").innerText(), /[0-9.]+ at the end$/);
     assert.ok((await figure.locator("canvas").boundingBox()).height > 100);
   }
+});
+
+on_page("the pool and the curves have a cursor for the keyboard", "small", async (page) => {
+  await canvas(page, /^Reserved, live, slack/).focus();
+  await page.keyboard.press("ArrowRight");
+  const first = await voice(page).innerText();
+  assert.match(first, /: reserved .*, live .*, slack .*, pooled /);
+  await page.keyboard.press("ArrowRight");
+  const second = await voice(page).innerText();
+  assert.notEqual(second, first);
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.keyboard.press("End");
+  assert.notEqual(await voice(page).innerText(), second);
+  await canvas(page, /^loss over the steps/).focus();
+  await page.keyboard.press("Home");
+  assert.match(await voice(page).innerText(), /^\d+: (val_)?loss /);
+  const legend = page.locator(".curves figure", { hasText: "loss" }).locator(".u-legend");
+  assert.match(await legend.innerText(), /at\s*\d/);
+});
+
+const focused = (page) =>
+  page.evaluate(() => {
+    const { activeElement: element } = document;
+    return element === document.body ? "" : element.ariaLabel || element.innerText;
+  });
+
+on_page("the focus stays where a button was that is gone", "small", async (page) => {
+  await memory(page).focus();
+  await page.keyboard.press("+");
+  await shown_window(page);
+  await whole_run(page).focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await shown_window(page), "over the whole run");
+  assert.match(await focused(page), /^Memory over time/);
+
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await drawn(page);
+  const back = page.getByRole("button", { name: "Back to the peak" });
+  await back.focus();
+  await page.keyboard.press("Enter");
+  await drawn(page);
+  assert.match(await focused(page), /^At the peak/);
+
+  const heading = page.locator("table.ops").getByRole("button", { name: "calls" });
+  await heading.focus();
+  await page.evaluate(() => {
+    const wheel = new WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true });
+    document.querySelector(".plot canvas").dispatchEvent(wheel);
+  });
+  assert.match(await shown_window(page), /^from/);
+  assert.equal(await focused(page), "calls");
+  await page.keyboard.press("Enter");
+  assert.equal(await focused(page), "calls");
+});
+
+on_page("the button for more operations keeps the focus", "hostile", async (page) => {
+  for (const [name, rows] of [
+    [/^Show all 20/, 20],
+    [/^Show fewer/, 15],
+  ]) {
+    await page.getByRole("button", { name }).focus();
+    await page.keyboard.press("Enter");
+    assert.match(await focused(page), /^Show /);
+    assert.equal(await page.locator("table.ops tbody tr").count(), rows);
+  }
+});
+
+on_page("Esc clears the search first, then closes the story", "small", async (page) => {
+  await lives(page).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await story(page).waitFor();
+  await page.getByRole("searchbox").fill("softmax");
+  await page.getByRole("searchbox").press("Enter");
+  await page.getByRole("searchbox").press("Escape");
+  await drawn(page);
+  assert.equal(await page.getByRole("searchbox").inputValue(), "");
+  assert.ok(await story(page).isVisible());
+  await page.getByRole("searchbox").press("Escape");
+  await story(page).waitFor({ state: "hidden" });
 });
 
 on_page("the search shows what matches by name, operation and file", "small", async (page) => {

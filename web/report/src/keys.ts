@@ -60,7 +60,6 @@ export class Keys {
     const target = event.target as HTMLElement;
     if (event.key === "Escape") {
       hide_tip();
-      if (target.id === "search" && this.view.filter) return; // it clears itself
       if (this.view.tensor !== null) this.view.open(null);
       return;
     }

@@ -1,6 +1,6 @@
 // uPlot in the page's colours, for the pool and the curves.
 import uPlot from "uplot";
-import { h } from "./dom.ts";
+import { h, say } from "./dom.ts";
 import type { Tick } from "./format.ts";
 import { colour, on_theme } from "./theme.ts";
 import { gutter, kFont, kRight } from "./panel.ts";
@@ -24,7 +24,6 @@ export interface LineOptions {
   y_text: (value: number) => string;
   x_ticks?: (min: number, max: number, width: number) => Tick[];
   y_ticks?: (min: number, max: number) => number[];
-  log?: boolean;
   wide?: boolean; // aligned with the charts above
   on_select?: (min: number, max: number) => void;
   on_reset?: () => void;
@@ -38,7 +37,17 @@ export class LineChart {
   private in_sight = false;
 
   constructor(private readonly options: LineOptions) {
-    this.element = h("div", { class: "lines", role: "img", "aria-label": options.title });
+    this.element = h("div", {
+      class: "lines",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "chart",
+      "aria-label": `${options.title}. Arrows move the cursor.`,
+      on: {
+        keydown: (event) => this.key(event),
+        blur: () => this.plot?.setCursor({ left: -10, top: -10 }),
+      },
+    });
     new ResizeObserver(() => this.fit()).observe(this.element);
     new IntersectionObserver((entries) => {
       this.in_sight = entries[entries.length - 1]!.isIntersecting;
@@ -64,6 +73,33 @@ export class LineChart {
       this.plot!.setScale("x", { min: x[0]!, max: x[x.length - 1]! });
     });
   };
+
+  // From point to point, a hundredth of them at a time; with Shift a tenth.
+  private key(event: KeyboardEvent): void {
+    const { plot, options } = this;
+    if (!plot || event.ctrlKey || event.metaKey || event.altKey) return;
+    const x = plot.data[0];
+    const last = x.length - 1;
+    const step = Math.max(1, Math.round(x.length / (event.shiftKey ? 10 : 100)));
+    const from = plot.cursor.idx ?? Math.round(last / 2);
+    const places: Record<string, number> = {
+      ArrowLeft: from - step,
+      ArrowRight: from + step,
+      Home: 0,
+      End: last,
+    };
+    const place = places[event.key];
+    if (place === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = Math.max(0, Math.min(place, last));
+    plot.setCursor({ left: plot.valToPos(x[to]!, "x"), top: plot.over.clientHeight / 2 });
+    const values = options.series.flatMap(({ label }, i) => {
+      const value = plot.data[i + 1]![to];
+      return value == null ? [] : [`${label} ${options.y_text(value)}`];
+    });
+    say(`${options.x_text(x[to]!)}: ${values.join(", ")}`);
+  }
 
   private fit(): void {
     const width = this.element.clientWidth;
@@ -100,7 +136,6 @@ export class LineChart {
           y: {
             range: (_u, min, max) =>
               options.y_range?.(min, max) ?? [Math.min(0, min), max <= 0 ? 1 : max * 1.06],
-            distr: options.log ? 3 : 1,
           },
         },
         axes: [

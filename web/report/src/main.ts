@@ -40,6 +40,7 @@ function search_box(view: View): HTMLElement {
       },
       keydown: (event) => {
         if (event.key === "Escape" && input.value) {
+          event.stopPropagation(); // the next one closes the story
           input.value = "";
           view.set_filter("");
         } else if (event.key === "Enter") {
@@ -65,7 +66,10 @@ function timeline(view: View): HTMLElement {
     { class: "quiet", hidden: true, on: { click: () => view.reset() } },
     "Whole run",
   );
-  view.on(["window"], () => (reset.hidden = view.whole));
+  view.on(["window"], () => {
+    if (view.whole && document.activeElement === reset) chart.canvas.focus({ preventScroll: true });
+    reset.hidden = view.whole;
+  });
   const element = section(
     "Memory over time",
     "Live bytes by category. Hover to see who lives, click to choose a moment, drag to zoom.",
@@ -142,13 +146,16 @@ function at_the_moment(view: View): HTMLElement {
     new Holders(view).element,
   );
   const heading = element.querySelector("h2")!;
+  heading.tabIndex = -1; // where the focus goes when the button does
   const show = () => {
     const peak = view.moment === view.levels.peak_time;
+    const focused = document.activeElement === back;
     fill(
       heading,
       `${peak ? "At the peak" : "At the chosen moment"}: ${bytes(view.levels.bytes_at(view.moment))} at ${moment(view.moment, view.run.length)} `,
       peak ? null : back,
     );
+    if (focused) (peak ? heading : back).focus({ preventScroll: true });
   };
   view.on(["moment"], show);
   show();

@@ -168,9 +168,11 @@ export class MemoryChart extends Panel {
     const { g, view } = this;
     g.fillStyle = colour("bad");
     g.strokeStyle = colour("surface");
+    let last = -Infinity;
     for (const time of view.run.raised.time) {
       const x = this.x(time);
-      if (x < this.left || x > this.right) continue;
+      if (x < this.left || x > this.right || x < last + 1) continue; // one for a pixel
+      last = x;
       g.beginPath();
       g.moveTo(x - 5.5, kTop - 3);
       g.lineTo(x + 5.5, kTop - 3);

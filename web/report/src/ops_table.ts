@@ -83,10 +83,17 @@ export class OpsTable {
     this.ascending = this.sorted_by === key ? !this.ascending : text;
     this.sorted_by = key;
     this.draw();
-    this.element.querySelector<HTMLElement>("th[aria-sort] button")?.focus();
   }
 
+  // The button that has the focus keeps it.
   private draw(): void {
+    const buttons = () => [...this.element.querySelectorAll("button")];
+    const focused = buttons().findIndex((button) => button === document.activeElement);
+    this.fill();
+    if (focused >= 0) (buttons()[focused] ?? this.element).focus({ preventScroll: true });
+  }
+
+  private fill(): void {
     const { view } = this;
     const rows = this.rows();
     this.element.removeAttribute("aria-busy");
