@@ -191,6 +191,19 @@ TEST(Misused, an_error_about_a_life_is_found_at_the_line_of_the_use) {
             "prog.cpp:8: DisposedError: add: input 1 was disposed: float32 [4] (#1) (2 times)");
 }
 
+TEST(Misused, the_first_tensor_of_JavaScript_has_the_id_0_and_an_error_about_none_another) {
+  MadeRun b;
+  const std::uint32_t h = b.make(5, {.op = "tanh", .bytes = 16});
+  b.raise(8, "DisposedError: neg: input 0 was disposed: float32 [4] (#0)", 0);
+  b.raise(9, "DisposedError: predict: model \"m\" was disposed", std::uint64_t{1} << 50);
+  auto& run = b.run();
+  run.tensors[h].id = 0;
+  const std::vector<Finding> found = findings(run);
+  ASSERT_EQ(found.size(), 2u) << texts(found);
+  EXPECT_EQ(found[0].tensors, Ids{h});
+  EXPECT_TRUE(found[1].tensors.empty());
+}
+
 TEST(Findings, errors_come_first_then_what_holds_most) {
   MadeRun b;
   const std::uint32_t scope = b.begin("tidy", "", 4);
