@@ -57,11 +57,34 @@ struct Constant {
   HWY_INLINE hn::Vec<D> load_first(D, std::size_t, std::size_t) const { return value; }
 };
 
+// How many vectors go through an Op side by side. The steps of a long function wait for each other;
+// those of several vectors do not.
+template <class Op>
+constexpr std::size_t vectors_at_once() {
+  if constexpr (requires { Op::kAtOnce; }) {
+    return Op::kAtOnce;
+  } else {
+    return 1;
+  }
+}
+
 // dst[i] = op(d, operands[i]...)
 template <class Op, class D, class T, class... Operands>
 HWY_INLINE void map_lanes(D d, T* dst, std::size_t count, const Operands&... operands) {
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
+  if constexpr (vectors_at_once<Op>() == 4) {
+    for (; i + 4 * lanes <= count; i += 4 * lanes) {
+      const auto v0 = Op::apply(d, operands.load(d, i)...);
+      const auto v1 = Op::apply(d, operands.load(d, i + lanes)...);
+      const auto v2 = Op::apply(d, operands.load(d, i + 2 * lanes)...);
+      const auto v3 = Op::apply(d, operands.load(d, i + 3 * lanes)...);
+      hn::StoreU(v0, d, dst + i);
+      hn::StoreU(v1, d, dst + i + lanes);
+      hn::StoreU(v2, d, dst + i + 2 * lanes);
+      hn::StoreU(v3, d, dst + i + 3 * lanes);
+    }
+  }
   for (; i + lanes <= count; i += lanes) {
     hn::StoreU(Op::apply(d, operands.load(d, i)...), d, dst + i);
   }

@@ -30,6 +30,7 @@ struct Cheap {
 };
 struct Costly {
   static constexpr std::int64_t kGrain = kSerialMathElements;
+  static constexpr std::size_t kAtOnce = 4;
 };
 
 template <class Op, class T>

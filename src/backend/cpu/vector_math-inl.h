@@ -17,7 +17,9 @@
 // minimax polynomial; the term r stays exact, so small results keep their relative accuracy. n is
 // rounded by adding 1.5 * 2^mantissa, which also leaves it as an integer in the low bits. tanh and
 // sigmoid both are v / (1 + v), with v = expm1(2|x|) / 2 and v = exp(x). log splits off the
-// exponent so that the mantissa lies in [2/3, 4/3).
+// exponent so that the mantissa lies in [2/3, 4/3). Where a register holds sixteen floats, exp of
+// floats rounds n to sixteenths and looks 2^(n - floor(n)) up: r is small, and the polynomial
+// short.
 //
 // No inexact product feeds an addition except through MulAdd: otherwise the compiler would be free
 // to fuse the two in one copy of the code and not in another, and an element's bits would depend on
@@ -58,11 +60,26 @@ struct MathConstants<float> {
   // exp is 0 and infinite beyond these, expm1 is -1 and tanh 1.
   static constexpr float kExpMin = -104.0f, kExpMax = 89.0f;
   static constexpr float kExpm1Min = -18.0f, kTanhMax = 9.2f;
-  static constexpr float kSigmoidMax = 80.0f;  // 1 long before, and exp is finite
+  static constexpr float kSigmoidMax = 60.0f;  // 1 long before, and exp is finite
   // q of expm1(r) = r + r^2 q(r), from the constant upwards. Relative error of expm1 2^-25.7, and
   // 2^-27 around r = 0.1, where tanh has none to spare.
   static constexpr float kExpm1[] = {0x1.000002p-1f, 0x1.5554c2p-3f, 0x1.5551b8p-5f, 0x1.121cbep-7f,
                                      0x1.6f78bap-10f};
+  static constexpr float kSixteenthsRounder = 0x1.8p19f;
+  static constexpr float kPowersOfSixteenths[] = {
+      0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
+      0x1.306fep+0f,  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
+      0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+      0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+  // The same times the first, which is such that all are nearly floats (off by 0.23 ULP at most)
+  // and that exp is a normal number wherever sigmoid is not 0.
+  static constexpr float kScaledPowersOfSixteenths[] = {
+      0x1.65e90cp+24f, 0x1.75c1a2p+24f, 0x1.864dd2p+24f, 0x1.97959p+24f,
+      0x1.a9a128p+24f, 0x1.bc7948p+24f, 0x1.d026fcp+24f, 0x1.e4b3bap+24f,
+      0x1.fa2962p+24f, 0x1.084922p+25f, 0x1.13fc92p+25f, 0x1.2034ap+25f,
+      0x1.2cf72cp+25f, 0x1.3a4a58p+25f, 0x1.48348ap+25f, 0x1.56bc72p+25f};
+  // p of expm1(r) = r p(r) for |r| <= ln2 / 32; relative error of exp 2^-29.
+  static constexpr float kExpm1OfSixteenths[] = {1.0f, 0x1.00022p-1f, 0x1.555556p-3f};
   static constexpr float kTwoThirds = 0x1.555556p-1f;
   // q of log(1 + f) = f + f^2 q(f); relative error 2^-27.4.
   static constexpr float kLog[] = {-0.5f,           0x1.555506p-2f,  -0x1.fffefp-3f,
@@ -137,16 +154,16 @@ HWY_INLINE V at_least(D d, V x, hn::TFromD<D> bound) {
 // x = n ln2 + r
 template <class V>
 struct Reduced {
-  V rounder;  // kRounder + n
+  V rounder;  // what rounds, plus n
   V n;
   V r;
 };
 
 template <class D, class V>
-HWY_INLINE Reduced<V> reduce(D d, V x) {
+HWY_INLINE Reduced<V> reduce(D d, V x, hn::TFromD<D> rounds = Constants<D>::kRounder) {
   using C = Constants<D>;
-  const V rounder = hn::MulAdd(x, hn::Set(d, C::kLog2e), hn::Set(d, C::kRounder));
-  const V n = hn::Sub(rounder, hn::Set(d, C::kRounder));
+  const V rounder = hn::MulAdd(x, hn::Set(d, C::kLog2e), hn::Set(d, rounds));
+  const V n = hn::Sub(rounder, hn::Set(d, rounds));
   const V high = hn::NegMulAdd(n, hn::Set(d, C::kLn2High), x);
   return {rounder, n, hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), high)};
 }
@@ -181,7 +198,7 @@ HWY_INLINE V power_of_two(D d, const Reduced<V>& x, int offset) {
   return hn::BitCast(d, hn::Add(exponent, hn::Set(du, bias)));
 }
 
-// v * 2^n, rounded once where it is subnormal.
+// v * 2^floor(n), rounded once where it is subnormal.
 template <class D, class V>
 HWY_INLINE V scale(D d, V v, const Reduced<V>& x) {
   using C = Constants<D>;
@@ -202,9 +219,30 @@ HWY_INLINE V scale(D d, V v, const Reduced<V>& x) {
   return hn::Mul(product, hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::Sub(both, first))));
 }
 
+#if HWY_TARGET == HWY_AVX3
+// powers[0] exp(x), where the powers go up by sixteenths.
+template <class D, class V>
+HWY_INLINE V exp_by_table(D d, V x, const float (&powers)[16]) {
+  const Reduced<V> fine = reduce(d, x, Constants<D>::kSixteenthsRounder);
+  // Of an index the instruction takes the low four bits.
+  const V power{
+      _mm512_permutexvar_ps(_mm512_castps_si512(fine.rounder.raw), _mm512_loadu_ps(powers))};
+  const V slope = polynomial(d, fine.r, Constants<D>::kExpm1OfSixteenths);
+  return scale(d, hn::MulAdd(hn::Mul(power, fine.r), slope, power), fine);
+}
+
+template <class V>
+inline constexpr bool kSixteenFloats = sizeof(V) == 64 && sizeof(hn::TFromV<V>) == sizeof(float);
+#endif
+
 // exp for kExpMin <= x <= kExpMax, or NaN.
 template <class D, class V>
 HWY_INLINE V exp_within(D d, V x) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kSixteenFloats<V>) {
+    return exp_by_table(d, x, Constants<D>::kPowersOfSixteenths);
+  }
+#endif
   const Reduced<V> reduced = reduce(d, x);
   const V one = hn::Set(d, 1);
   const V slope = hn::MulAdd(polynomial(d, reduced.r, Constants<D>::kExpm1), reduced.r, one);
@@ -246,7 +284,14 @@ HWY_INLINE V over_one_more(D d, V v) {
 template <class D, class V>
 HWY_INLINE V sigmoid(D d, V x) {
   using C = Constants<D>;
-  return over_one_more(d, exp_within(d, at_least(d, at_most(d, x, C::kSigmoidMax), C::kExpMin)));
+  const V bounded = at_least(d, at_most(d, x, C::kSigmoidMax), C::kExpMin);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kSixteenFloats<V>) {
+    const V v = exp_by_table(d, bounded, C::kScaledPowersOfSixteenths);
+    return hn::Div(v, hn::Add(v, hn::Set(d, C::kScaledPowersOfSixteenths[0])));
+  }
+#endif
+  return over_one_more(d, exp_within(d, bounded));
 }
 
 template <class D, class V>
