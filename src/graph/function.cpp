@@ -51,7 +51,7 @@ std::string signature_of(const Entry& entry) {
 }  // namespace
 
 struct FunctionState {
-  FunctionState();
+  FunctionState(LabelRef of, FunctionOptions given);
   ~FunctionState();
   FunctionState(const FunctionState&) = delete;
   FunctionState& operator=(const FunctionState&) = delete;
@@ -95,7 +95,8 @@ void list_kept(std::vector<KeptBytes>& kept) {
 
 }  // namespace
 
-FunctionState::FunctionState() {
+FunctionState::FunctionState(LabelRef of, FunctionOptions given)
+    : label(std::move(of)), options(given) {
   list_functions.store(list_kept);
   const std::lock_guard lock(Functions::instance().mutex);
   Functions::instance().all.insert(this);
@@ -248,10 +249,7 @@ void Key::add(std::string_view text) {
 
 FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
                            std::source_location site)
-    : state_(std::make_shared<FunctionState>()) {
-  state_->label = LabelRef::make("function", name, site);
-  state_->options = options;
-}
+    : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
 std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
