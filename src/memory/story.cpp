@@ -242,6 +242,7 @@ namespace {
       told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
            lines, "");
   text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
+  events::raised(text, use.site, story.id);
   throw DisposedError(text, std::move(story), use.site);
 }
 

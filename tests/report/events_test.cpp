@@ -199,6 +199,27 @@ TEST_F(Events, errors_about_lifetimes_are_told_with_the_place_of_use) {
   EXPECT_HAS(text(run, run.raised[4].text), "BusyError");
 }
 
+TEST_F(Events, a_disposed_variable_that_is_read_is_told) {
+  int used = 0;
+  const report::Run run = record([&] {
+    Variable v(ones({4}), {.name = "v"});
+    v.dispose();
+    used = __LINE__ + 1;
+    EXPECT_THROW(v.read(), DisposedError);
+  });
+  ASSERT_EQ(run.raised.size(), 1u);
+  EXPECT_HAS(text(run, run.raised[0].text), "variable \"v\" was disposed");
+  EXPECT_EQ(line(run, run.raised[0].site), lines(used));
+}
+
+TEST_F(Events, a_session_destroyed_while_it_runs_raises_nothing) {
+  const report::Run run = record([] {
+    auto session = std::make_unique<Session>();
+    session->run([&] { session.reset(); });
+  });
+  EXPECT_TRUE(run.raised.empty()) << text(run, run.raised[0].text);
+}
+
 TEST_F(Events, the_pool_and_the_budget_are_told_when_they_change) {
   trim_pool();
   const std::size_t budget = memory_budget();
