@@ -1,6 +1,7 @@
 #include "tenure/function.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <list>
 #include <mutex>
@@ -58,6 +59,7 @@ struct FunctionState {
 
   LabelRef label;
   FunctionOptions options;
+  std::uint64_t number;  // no other function's
   std::mutex mutex;
   std::list<Entry> entries;  // the most recently used first
   graph::FreeDims free_dims;
@@ -78,6 +80,8 @@ struct Functions {
   std::set<FunctionState*> all;
 };
 
+std::atomic<std::uint64_t> g_made{0};
+
 void list_kept(std::vector<KeptBytes>& kept) {
   Functions& functions = Functions::instance();
   const std::lock_guard lock(functions.mutex);
@@ -96,7 +100,7 @@ void list_kept(std::vector<KeptBytes>& kept) {
 }  // namespace
 
 FunctionState::FunctionState(LabelRef of, FunctionOptions given)
-    : label(std::move(of)), options(given) {
+    : label(std::move(of)), options(given), number(++g_made) {
   list_functions.store(list_kept);
   const std::lock_guard lock(Functions::instance().mutex);
   Functions::instance().all.insert(this);
@@ -183,7 +187,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
                  std::span<const std::size_t> donated, const Tracing& tracing,
                  std::source_location site) {
   const InProgress in_progress(state, key, site);
-  const events::Span span("trace", state.label->text, site);
+  const events::Span span("trace", state.label->text, site, state.number);
   Entry entry;
   entry.words.assign(key.words().begin(), key.words().end());
   for (PlainArgument plain : key.plain()) {
@@ -254,7 +258,7 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
 std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
                                          const Tracing& tracing, std::source_location site) const {
-  const events::Span span("call", state_->label->text, site);
+  const events::Span span("call", state_->label->text, site, state_->number);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;

@@ -301,7 +301,8 @@ class Reader {
         span.kind = string(n[1]);
         span.name = string(n[2]);
         span.site = site(n[3]);
-        builder_.begin_span(at, n[0], span, n[4] != 0);
+        span.of = n[4] >> 1;
+        builder_.begin_span(at, n[0], span, (n[4] & 1) != 0);
         break;
       }
       case Tag::span_end:

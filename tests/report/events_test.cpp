@@ -145,6 +145,23 @@ TEST_F(Events, a_traced_function_is_traced_once_and_its_steps_have_their_lines) 
   EXPECT_GT(symbolic, 0);
 }
 
+TEST_F(Events, functions_of_one_name_are_told_apart) {
+  const report::Run run = record([] {
+    const auto twice = [](Tensor x) { return x * 2; };
+    const auto first = function("step", twice), second = function("step", twice);
+    const Tensor x = ones({2});
+    for (const auto& each : {first, second, first}) each(x);
+  });
+  const std::vector<report::Span> calls = spans(run, "call"), traces = spans(run, "trace");
+  ASSERT_EQ(calls.size(), 3u);
+  ASSERT_EQ(traces.size(), 2u);
+  EXPECT_NE(calls[0].of, 0u);
+  EXPECT_NE(calls[0].of, calls[1].of);
+  EXPECT_EQ(calls[0].of, calls[2].of);
+  EXPECT_EQ(traces[0].of, calls[0].of);
+  EXPECT_EQ(traces[1].of, calls[1].of);
+}
+
 TEST_F(Events, a_variable_assigned_by_a_traced_function_goes_on_in_new_bytes) {
   const report::Run run = record([&] {
     Variable w(ones({64}), {.name = "w"});
