@@ -1,4 +1,6 @@
 // `tenure doctor`: what Tenure runs on here, and whether it works.
+#include "backend/cpu/highway_targets.h"  // before Highway's own
+
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <unistd.h>
@@ -122,6 +124,7 @@ std::vector<Line> settings() {
   constexpr std::array kKnown{
       Setting{"TENURE_MEMORY_BUDGET", "the most bytes to reserve"},
       Setting{"TENURE_CHECK_ESCAPES", "report symbolic tensors that outlive their trace"},
+      Setting{"TENURE_STACKS", "keep the call stacks of births and deaths"},
       Setting{"TENURE_TRACE", "record every run to this file"},
   };
   std::vector<Line> lines;
@@ -207,7 +210,7 @@ void try_recording() {
   check(!run.cut_short && run.tensors.size() >= 2, "a recording does not hold what happened");
 }
 
-int run() {
+int run(const std::vector<Line>& variables) {
   zeros({});  // what the environment says is read with the first tensor
   const Terminal to = terminal();
   bool is_well = true;
@@ -242,7 +245,6 @@ int run() {
                              NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)});
   print({"CLI11", CLI11_VERSION});
 
-  const std::vector<Line> variables = settings();
   section("\nsettings in the environment");
   if (variables.empty()) fmt::print("  none\n");
   for (const Line& line : variables) label_width = std::max(label_width, line.label.size());
@@ -280,7 +282,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
       "Put its output into a bug report.\n"
       "Example: TENURE_MEMORY_BUDGET=512MiB tenure doctor\n"
       "Exit codes: 0 all is well, 1 something is wrong.");
-  command->callback([&exit_code] { exit_code = run(); });
+  // As it was given: main takes from it what this program itself must not heed.
+  command->callback([&exit_code, variables = settings()] { exit_code = run(variables); });
 }
 
 }  // namespace tenure::app

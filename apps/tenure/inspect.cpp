@@ -21,6 +21,7 @@
 #include "io/model_file.h"
 #include "io/origin.h"
 #include "io/tfjs.h"
+#include "report/names.h"
 #include "tenure/error.h"
 #include "tenure/io.h"
 #include "tenure/nn/files.h"
@@ -121,13 +122,6 @@ Counts counts_of(const Tensor& tensor) {
   return counts;
 }
 
-std::string size_text(double bytes) {
-  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
-}
-
 using Row = std::vector<std::string>;
 
 // Left-aligned, but for the last three columns: numbers.
@@ -159,7 +153,7 @@ void run(const std::string& path) {
     elements += info.shape.numel();
     Row row{info.name.empty() ? "-" : io::printable(info.name),
             info.dtype ? std::string(name(*info.dtype)) : io::printable(info.type),
-            to_string(info.shape), size_text(static_cast<double>(info.nbytes))};
+            to_string(info.shape), report::bytes_text(info.nbytes)};
     if (info.dtype) {
       const Tensor tensor = contents.read(info);
       const Counts counts = counts_of(tensor);
@@ -178,8 +172,8 @@ void run(const std::string& path) {
   print_table(rows);
   fmt::print("\n{} {}, {} {}, {} ({} bytes); {} NaN, {} Inf\n", contents.tensors.size(),
              contents.tensors.size() == 1 ? "tensor" : "tensors", elements,
-             elements == 1 ? "element" : "elements", size_text(static_cast<double>(bytes)), bytes,
-             total.nan, total.inf);
+             elements == 1 ? "element" : "elements", report::bytes_text(bytes), bytes, total.nan,
+             total.inf);
   if (!contents.metadata.empty()) fmt::print("\nmetadata\n");
   for (const auto& [key, value] : contents.metadata) {
     fmt::print("  {}: {}\n", io::printable(key), io::printable(value));

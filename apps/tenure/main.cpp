@@ -1,6 +1,7 @@
 // The `tenure` program: what there is to know about memory and files, from the command line.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <exception>
 
 #include "commands.h"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   tenure::app::add_doctor(app, exit_code);
   tenure::app::add_plan(app, exit_code);
   tenure::app::add_inspect(app, exit_code);
+  unsetenv("TENURE_TRACE");  // it names the recording of another program, not to be written over
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -50,12 +50,15 @@ std::string name_of(report::By by) {
 std::optional<std::int64_t> parse_time(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
       {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
+  constexpr double kLongest = 1e18;  // nanoseconds: thirty years
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !(value >= 0) || value > 1e9) return {};
+  if (error != std::errc() || !(value >= 0)) return {};
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   for (const auto& [name, factor] : kUnits) {
-    if (unit == name) return static_cast<std::int64_t>(value * factor);
+    if (unit != name) continue;
+    if (value * factor > kLongest) return {};
+    return static_cast<std::int64_t>(value * factor);
   }
   return {};
 }
@@ -217,12 +220,24 @@ std::string page(const Terminal& to, const report::Run& run, const Arguments& ar
 
 std::atomic<bool> g_interrupted{false};
 
+// 0 for a file that the program has yet to make.
+std::uintmax_t size_of(const std::string& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error == std::errc::no_such_file_or_directory) return 0;
+  if (error) throw std::filesystem::filesystem_error("top", file, error);
+  return size;
+}
+
 // Reads the file again whenever it has grown, until the recording is closed.
 void follow(const Arguments& arguments) {
   std::signal(SIGINT, [](int) { g_interrupted = true; });
+  if (!std::filesystem::exists(arguments.file)) {
+    fmt::print(stderr, "tenure top: waiting for {}, which is not there yet\n", arguments.file);
+  }
   std::uintmax_t size = 0;
   while (!g_interrupted) {
-    const std::uintmax_t now = std::filesystem::file_size(arguments.file);
+    const std::uintmax_t now = size_of(arguments.file);
     if (now != size) {
       size = now;
       std::optional<report::Run> run;
@@ -269,9 +284,11 @@ void add_top(CLI::App& app, int&) {
       ->check(CLI::Validator(check_time, ""))
       ->option_text("peak|end|TIME [peak]");
   command->add_flag("--follow", arguments->follow,
-                    "show a recording that is being written, until it is closed or Ctrl-C");
+                    "show a recording that is being written, until it is closed or Ctrl-C; one "
+                    "that is closed already, once");
   command->footer(
-      "Example: TENURE_TRACE=run.tenure ./train & tenure top run.tenure --follow\n"
+      "Example: rm -f run.tenure; TENURE_TRACE=run.tenure ./train & tenure top run.tenure "
+      "--follow\n"
       "         tenure top run.tenure --by category --at 1.5s\n"
       "Exit codes: 0 shown, 2 no recording. For a check that fails, see tenure leaks.");
   command->callback([arguments] { run(*arguments); });

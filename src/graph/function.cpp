@@ -1,6 +1,7 @@
 #include "tenure/function.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <list>
 #include <mutex>
@@ -51,13 +52,14 @@ std::string signature_of(const Entry& entry) {
 }  // namespace
 
 struct FunctionState {
-  FunctionState();
+  FunctionState(LabelRef of, FunctionOptions given);
   ~FunctionState();
   FunctionState(const FunctionState&) = delete;
   FunctionState& operator=(const FunctionState&) = delete;
 
   LabelRef label;
   FunctionOptions options;
+  std::uint64_t number;  // no other function's
   std::mutex mutex;
   std::list<Entry> entries;  // the most recently used first
   graph::FreeDims free_dims;
@@ -78,6 +80,8 @@ struct Functions {
   std::set<FunctionState*> all;
 };
 
+std::atomic<std::uint64_t> g_made{0};
+
 void list_kept(std::vector<KeptBytes>& kept) {
   Functions& functions = Functions::instance();
   const std::lock_guard lock(functions.mutex);
@@ -95,7 +99,8 @@ void list_kept(std::vector<KeptBytes>& kept) {
 
 }  // namespace
 
-FunctionState::FunctionState() {
+FunctionState::FunctionState(LabelRef of, FunctionOptions given)
+    : label(std::move(of)), options(given), number(++g_made) {
   list_functions.store(list_kept);
   const std::lock_guard lock(Functions::instance().mutex);
   Functions::instance().all.insert(this);
@@ -182,7 +187,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
                  std::span<const std::size_t> donated, const Tracing& tracing,
                  std::source_location site) {
   const InProgress in_progress(state, key, site);
-  const events::Span span("trace", state.label->text, site);
+  const events::Span span("trace", state.label->text, site, state.number);
   Entry entry;
   entry.words.assign(key.words().begin(), key.words().end());
   for (PlainArgument plain : key.plain()) {
@@ -248,15 +253,12 @@ void Key::add(std::string_view text) {
 
 FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
                            std::source_location site)
-    : state_(std::make_shared<FunctionState>()) {
-  state_->label = LabelRef::make("function", name, site);
-  state_->options = options;
-}
+    : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
 std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
                                          const Tracing& tracing, std::source_location site) const {
-  const events::Span span("call", state_->label->text, site);
+  const events::Span span("call", state_->label->text, site, state_->number);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;

@@ -90,6 +90,7 @@ struct StorageEvent : Record {  // allocate and free
 
 struct SpanEvent : Record {  // then the name
   const void* span = nullptr;
+  std::uint64_t of = 0;  // which of the things with that name; 0: there is but one
   const char* kind_text = nullptr;
   std::source_location site;
   std::uint16_t name_size = 0;

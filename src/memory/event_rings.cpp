@@ -194,20 +194,25 @@ void start_rings() {
 
 void turn_off() noexcept { g_on.store(false, std::memory_order_seq_cst); }
 
+// Allocates nothing, for a thread that could not tell anybody. Others only add to the end of the
+// list; those are seen in the next round.
 void drain(RecordVisitor& visitor) {
   Shared& all = shared();
-  std::vector<Ring*> rings;
-  {
-    const std::lock_guard lock(all.mutex);
-    rings = all.rings;
-  }
-  for (Ring* ring : rings) {
+  std::unique_lock lock(all.mutex);
+  std::size_t count = all.rings.size();
+  for (std::size_t i = 0; i < count;) {
+    Ring* ring = all.rings[i];
+    lock.unlock();
     const bool left = ring->left.load(std::memory_order_acquire);
     drain_ring(*ring, visitor);
-    if (!left) continue;
-    const std::lock_guard lock(all.mutex);
-    std::erase(all.rings, ring);
-    all.spare.push_back(ring);
+    lock.lock();
+    if (left) {
+      all.rings.erase(all.rings.begin() + static_cast<std::ptrdiff_t>(i));
+      all.spare.push_back(ring);  // new_ring made room
+      --count;
+    } else {
+      ++i;
+    }
   }
 }
 

@@ -68,12 +68,13 @@ void write_storage(const Storage& storage, Kind kind, bool before) noexcept {
 }
 
 void write_span(const void* span, const char* kind, std::string_view name,
-                std::source_location site, bool before) noexcept {
+                std::source_location site, std::uint64_t of, bool before) noexcept {
   name = cut(name);
   Place place;
   auto* event = Place::take<SpanEvent>(place, Kind::span_begin, sizeof(SpanEvent) + name.size());
   if (event == nullptr) return;
   event->span = span;
+  event->of = of;
   event->kind_text = kind;
   event->site = site;
   event->name_size = static_cast<std::uint16_t>(name.size());
@@ -92,7 +93,7 @@ void write_numbers(Kind kind, std::uint64_t first, std::uint64_t second) noexcep
 void write_scopes(const Scope* scope) noexcept {
   if (scope == nullptr) return;
   write_scopes(scope->parent);  // the outermost first
-  write_span(scope, "tidy", scope->label->text, scope->label->site, true);
+  write_span(scope, "tidy", scope->label->text, scope->label->site, 0, true);
 }
 
 }  // namespace
@@ -153,8 +154,8 @@ void allocated(const Storage& storage) noexcept { write_storage(storage, Kind::a
 void freed(const Storage& storage) noexcept { write_storage(storage, Kind::free, false); }
 
 void span_began(const void* span, const char* kind, std::string_view name,
-                std::source_location site) noexcept {
-  write_span(span, kind, name, site, false);
+                std::source_location site, std::uint64_t of) noexcept {
+  write_span(span, kind, name, site, of, false);
 }
 
 void span_ended(const void* span) noexcept {

@@ -36,7 +36,7 @@ void moved(const Header& header, bool at_birth) noexcept;
 void allocated(const Storage& storage) noexcept;
 void freed(const Storage& storage) noexcept;
 void span_began(const void* span, const char* kind, std::string_view name,
-                std::source_location site) noexcept;
+                std::source_location site, std::uint64_t of = 0) noexcept;
 void span_ended(const void* span) noexcept;
 void op_ran(const char* op, std::source_location site, std::int64_t begin,
             std::uint64_t bytes) noexcept;
@@ -107,12 +107,14 @@ inline void raised(std::string_view text, std::source_location site,
     cold::raised(text, site, tensor);
 }
 
-// A span that is a block of code.
+// A span that is a block of code. `of` tells things of one name apart.
 class Span {
  public:
-  Span(const char* kind, std::string_view name, std::source_location site) noexcept : begun_(on()) {
+  Span(const char* kind, std::string_view name, std::source_location site,
+       std::uint64_t of = 0) noexcept
+      : begun_(on()) {
     if (begun_) [[unlikely]]
-      cold::span_began(this, kind, name, site);
+      cold::span_began(this, kind, name, site, of);
   }
   ~Span() {
     if (begun_) [[unlikely]]

@@ -30,12 +30,22 @@ Session& Session::process() {
   return *session;
 }
 
+namespace {
+
+void dispose_all(SessionState* session, std::source_location site) {
+  detail::for_each_holder([&](detail::Header& header) {
+    if (header.session.load(std::memory_order_relaxed) != session) return;
+    kill(header, Cause::owner_disposed, site, session->label);
+  });
+}
+
+}  // namespace
+
 Session::~Session() {
   if (state_ == nullptr) return;
-  try {
-    close();
-  } catch (const Error&) {           // running on another thread: it keeps what it needs
-  } catch (const std::bad_alloc&) {  // stories could not be told; the rest was done
+  // One that runs on another thread keeps what it needs.
+  if (state_->running.load() == 0 && !state_->closed.exchange(true)) {
+    dispose_all(state_, std::source_location::current());
   }
   state_->release();
 }
@@ -68,10 +78,7 @@ std::vector<Story> Session::close(std::source_location site) {
     if (header.session.load(std::memory_order_relaxed) != state_) return;
     if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
   });
-  detail::for_each_holder([&](detail::Header& header) {
-    if (header.session.load(std::memory_order_relaxed) != state_) return;
-    kill(header, Cause::owner_disposed, site, state_->label);
-  });
+  dispose_all(state_, site);
   return disposed;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <thread>
 
 #include "core/raise.h"
@@ -122,6 +123,14 @@ std::string bytes_text(std::size_t bytes) {
   std::size_t unit = 0;
   for (value /= 1024; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+std::string time_text(std::int64_t nanoseconds) {
+  const auto value = static_cast<double>(nanoseconds);
+  if (std::abs(value) < 1e3) return fmt::format("{} ns", nanoseconds);
+  if (std::abs(value) < 1e6) return fmt::format("{:.1f} us", value / 1e3);
+  if (std::abs(value) < 1e9) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.2f} s", value / 1e9);
 }
 
 std::string label_text(std::string_view kind, std::string_view text) {
@@ -242,6 +251,7 @@ namespace {
       told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
            lines, "");
   text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
+  events::raised(text, use.site, story.id);
   throw DisposedError(text, std::move(story), use.site);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ struct Header;
 
 std::string site_text(std::source_location site);  // rnn.cpp:41
 std::string bytes_text(std::size_t bytes);         // 4096 bytes, 1.5 MiB
+std::string time_text(std::int64_t nanoseconds);   // 12.3 ms
 std::string label_text(const Label& label);        // tidy "step"
 std::string label_text(std::string_view kind, std::string_view text);
 // What a death of this cause says of the label it came from: tidy "step" ended

@@ -29,6 +29,7 @@ using detail::Header;
 namespace {
 
 constexpr int kLooks = 3;  // at the live tensors, one step apart, before anything is said
+constexpr std::size_t kKept = kLooks + 1;  // of all looks: the first and the last few
 
 struct Sample {
   std::int64_t bytes = 0;
@@ -41,6 +42,9 @@ class Rises {
   explicit Rises(int wanted) : wanted_(wanted) {}
 
   void add(std::int64_t value) {
+    ++since_low_;
+    // The next low never came.
+    if (since_low_ > std::max<std::int64_t>(2 * longest_wait_, wanted_)) lows_ = 0;
     if (seen_ && value > last_) {
       if (std::exchange(falling_, false)) end_fall();
       ++rising_;
@@ -63,14 +67,19 @@ class Rises {
 
  private:
   void end_fall() {
-    lows_ = lows_seen_ && last_ > low_ ? lows_ + 1 : 0;
+    const bool is_higher = lows_seen_ && last_ > low_;
+    longest_wait_ = is_higher && lows_ > 0 ? std::max(longest_wait_, since_low_) : since_low_;
+    lows_ = is_higher ? lows_ + 1 : 0;
     lows_seen_ = true;
+    since_low_ = 0;
     low_ = last_;
   }
 
   int wanted_;
   bool seen_ = false, lows_seen_ = false, falling_ = false;
   std::int64_t last_ = 0, low_ = 0;
+  std::int64_t since_low_ = 0;     // steps
+  std::int64_t longest_wait_ = 0;  // of steps from one of these lows to the next
   int rising_ = 0;
   int lows_ = 0;           // how often in a row a low was above the one before
   int longest_ended_ = 0;  // of the rises that a fall ended
@@ -161,14 +170,14 @@ struct GrowthWatch::State {
     bytes.add(now.bytes);
     holders.add(now.holders);
     const int missing = std::min(bytes.missing(), holders.missing());
-    if (missing > kLooks) {
+    if (missing > kLooks || std::max(bytes.rising(), holders.rising()) == 0) {
       looks.clear();
       found.clear();
       next_look = 0;
-      return;
     }
-    if (steps < next_look) return;
+    if (missing > kLooks || steps < next_look) return;
     looks.push_back({steps, now.bytes, take_census(session)});
+    if (looks.size() > kKept) looks.erase(looks.begin() + 1);
     if (missing > 0) return;
     judge();
     looks.erase(looks.begin() + (growing() ? 1 : 0), looks.end() - 1);

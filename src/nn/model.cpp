@@ -115,9 +115,8 @@ std::vector<Spec> Model::outputs() const {
   return structure != nullptr ? specs_of(structure->outputs) : std::vector<Spec>();
 }
 
-Optimizer Model::optimizer() const {
-  return detail::compiled_of(*this, "optimizer", LayerAccess::state(*this).label->site)
-      ->options.optimizer;
+Optimizer Model::optimizer(std::source_location site) const {
+  return detail::compiled_of(*this, "optimizer", site)->options.optimizer;
 }
 
 WeakModel Model::weak() const {

@@ -16,7 +16,8 @@ extern const OpDef kAdam;
 
 // The same for the gradient that a product of two matrices makes: inputs are the matrices, then
 // those of kAdam without the gradient; attributes are the product's. Rows of the gradient are used
-// up as they are made, so it is never whole in memory.
+// up as they are made, so it is not whole in memory; unless the right matrix must be packed, as one
+// that is transposed: then each thread makes all of its rows at once.
 extern const OpDef kAdamOfProduct;
 
 }  // namespace tenure::ops

@@ -147,13 +147,7 @@ Profile ProfileGuard::finish() { return profiler_->finish(); }
 
 namespace {
 
-std::string time_text(std::chrono::nanoseconds time) {
-  const auto ns = static_cast<double>(time.count());
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.4g} us", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.4g} ms", ns / 1e6);
-  return fmt::format("{:.4g} s", ns / 1e9);
-}
+std::string time_text(std::chrono::nanoseconds time) { return detail::time_text(time.count()); }
 
 std::string change_text(std::int64_t bytes) {
   const std::string size = detail::bytes_text(static_cast<std::size_t>(std::abs(bytes)));

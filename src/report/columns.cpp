@@ -6,11 +6,8 @@
 namespace tenure::report {
 
 void Columns::append_varint(std::string& to, std::uint64_t value) {
-  while (value >= 0x80) {
-    to.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  to.push_back(static_cast<char>(value));
+  char bytes[kMostVarint];
+  to.append(bytes, put_varint(bytes, value));
 }
 
 void Columns::append(std::string_view name, Kind kind, std::size_t count, std::string_view bytes) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/format.h"
 #include "report/run.h"
 
 namespace tenure::report {
@@ -30,8 +31,7 @@ class Columns {
       // Wraps around where the difference of two extremes does not fit; the reader's sums do too.
       const auto step = static_cast<std::int64_t>(static_cast<std::uint64_t>(next) -
                                                   static_cast<std::uint64_t>(last));
-      append_varint(
-          bytes, (static_cast<std::uint64_t>(step) << 1) ^ static_cast<std::uint64_t>(step >> 63));
+      append_varint(bytes, zigzag(step));
       last = next;
     }
     append(name, Kind::whole, rows.size(), bytes);

@@ -29,8 +29,7 @@ std::vector<SiteChange> changes(const Run& first, std::int64_t first_time, const
   }
   std::ranges::stable_sort(list, [](const SiteChange& a, const SiteChange& b) {
     const auto gained = [](const SiteChange& line) {
-      return static_cast<std::int64_t>(line.second.bytes) -
-             static_cast<std::int64_t>(line.first.bytes);
+      return static_cast<std::int64_t>(line.second.bytes - line.first.bytes);
     };
     return gained(a) > gained(b);
   });

@@ -160,7 +160,7 @@ void Encoder::write(const events::Record& record, std::uint32_t thread) {
       const Writer::Text kind = literal(event.kind_text);
       const Writer::Text name = writer_.string(text_at(tail_of(event), event.name_size));
       writer_.begin_span(time, thread, spans_.of(event.span), kind, name, site(event.site),
-                         event.before);
+                         event.before, event.of);
       break;
     }
     case Kind::span_end:

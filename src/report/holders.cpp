@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -17,6 +18,12 @@ bool is_better(const TensorLife& a, const TensorLife& b) {
     return std::tuple(life.owner == 0, !life.is_view, life.nbytes);
   };
   return rank(a) > rank(b);
+}
+
+// Times of many threads and of spans within spans: at most what fits.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return a > kMost - b ? kMost : a + b;
 }
 
 struct Held {
@@ -122,7 +129,7 @@ std::vector<OpTotal> op_totals(const Run& run) {
   for (const OpRun& op : run.ops) {
     OpTotal& total = totals[op.op];
     ++total.calls;
-    total.time += op.duration;
+    total.time = sum_of(total.time, op.duration);
     total.longest = std::max(total.longest, op.duration);
     total.bytes += op.bytes;
   }
@@ -146,7 +153,7 @@ std::vector<SpanTotal> span_totals(const Run& run) {
       total.site = span.site;
     }
     const std::int64_t time = (span.end == kNever ? run.length : span.end) - span.begin;
-    total.time += time;
+    total.time = sum_of(total.time, time);
     total.longest = std::max(total.longest, time);
   }
   std::vector<SpanTotal> list;

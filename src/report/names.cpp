@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
 namespace tenure::report {
@@ -31,10 +30,6 @@ std::string site_text(const Run& run, std::uint32_t site) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-std::string label_text(std::string_view kind, std::string_view name) {
-  return name.empty() ? std::string(kind) : fmt::format("{} \"{}\"", kind, name);
-}
-
 std::uint32_t common_name(const Run& run, const Span& span) {
   const std::string_view name = text_of(run, span.name);
   const bool is_number = name.find_first_not_of("0123456789") == name.npos;
@@ -53,14 +48,6 @@ std::string bytes_text(std::uint64_t bytes) {
   std::size_t unit = 0;
   for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string time_text(std::int64_t nanoseconds) {
-  const auto value = static_cast<double>(nanoseconds);
-  if (std::abs(value) < 1e3) return fmt::format("{} ns", nanoseconds);
-  if (std::abs(value) < 1e6) return fmt::format("{:.1f} us", value / 1e3);
-  if (std::abs(value) < 1e9) return fmt::format("{:.1f} ms", value / 1e6);
-  return fmt::format("{:.2f} s", value / 1e9);
 }
 
 std::string count_text(std::uint64_t count, std::string_view what) {

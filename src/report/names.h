@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "memory/text.h"
 #include "report/run.h"
 
 namespace tenure::report {
@@ -16,10 +17,10 @@ std::string site_path(const Run& run, std::uint32_t site);       // src/loop.cpp
 std::string span_text(const Run& run, std::uint32_t span);       // tidy "step"
 // The name that repeated spans have in common: none where it is a number, as of epochs.
 std::uint32_t common_name(const Run& run, const Span& span);
-std::string label_text(std::string_view kind, std::string_view name);
+using detail::label_text;
 
-std::string bytes_text(std::uint64_t bytes);                         // 512 B, 1.5 MiB
-std::string time_text(std::int64_t nanoseconds);                     // 12.3 ms
+std::string bytes_text(std::uint64_t bytes);  // 512 B, 1.5 MiB: for tables, and so of one length
+using detail::time_text;                      // 12.3 ms
 std::string count_text(std::uint64_t count, std::string_view what);  // 1 tensor, 12 tensors
 
 bool is_alive(const TensorLife& tensor, std::int64_t time);

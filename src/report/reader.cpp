@@ -67,7 +67,7 @@ class ChunkReader {
   }
 
  private:
-  static constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t kLongest = std::uint64_t{1} << 59;  // 18 years
 
   void fields(Event& event) {
     switch (event.tag) {
@@ -291,17 +291,18 @@ class Reader {
         builder_.move(at, n[0], n[1], n[2] != 0);
         break;
       case Tag::allocate:
-        builder_.allocate(at, n[0], n[1], n[2], n[3] != 0);
+        builder_.allocate(at, n[0], size(n[1]), size(n[2]), n[3] != 0);
         break;
       case Tag::free:
-        builder_.free(at, n[0], n[1], n[2]);
+        builder_.free(at, n[0], size(n[1]), size(n[2]));
         break;
       case Tag::span_begin: {
         Span span;
         span.kind = string(n[1]);
         span.name = string(n[2]);
         span.site = site(n[3]);
-        builder_.begin_span(at, n[0], span, n[4] != 0);
+        span.of = n[4] >> 1;
+        builder_.begin_span(at, n[0], span, (n[4] & 1) != 0);
         break;
       }
       case Tag::span_end:
@@ -331,7 +332,7 @@ class Reader {
         run_.raised.push_back({at.time, string(n[0]), site(n[1]), n[2]});
         break;
       case Tag::live:
-        builder_.live(n[0]);
+        builder_.live(size(n[0]));
         break;
       case Tag::end:
         run_.cut_short = false;
@@ -377,6 +378,12 @@ class Reader {
   Category category(std::uint64_t number) const {
     if (number >= kCategories) origin_.fail("damaged: there is no category {}", number);
     return static_cast<Category>(number);
+  }
+  // Bytes that were there: no machine has as many as would not add up.
+  std::uint64_t size(std::uint64_t bytes) const {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+    if (bytes > kMost) origin_.fail("damaged: {} bytes in one place", bytes);
+    return bytes;
   }
   std::uint32_t small(std::uint64_t number) const {
     if (number >= kNone) origin_.fail("damaged: {} is no line", number);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "report/names.h"
 #include "report/rules.h"
@@ -30,10 +31,10 @@ std::vector<Finding> find_retracing(const Facts& facts) {
     const auto first = std::ranges::lower_bound(born, span.begin);
     return first != born.end() && (span.end == kNever || *first <= span.end);
   };
-  std::map<std::uint32_t, Counts> functions;
+  std::map<std::tuple<std::uint32_t, std::uint64_t>, Counts> functions;  // by name and number
   for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
     const std::string_view kind = text_of(run, run.spans[i].kind);
-    Counts& counts = functions[run.spans[i].name];
+    Counts& counts = functions[{run.spans[i].name, run.spans[i].of}];
     if (kind == "call") ++counts.calls;
     if (kind == "trace" && makes_symbols(run.spans[i])) {
       ++counts.traces;
@@ -41,19 +42,20 @@ std::vector<Finding> find_retracing(const Facts& facts) {
     }
   }
   std::vector<Finding> list;
-  for (const auto& [name, counts] : functions) {
+  for (const auto& [function, counts] : functions) {
     if (counts.traces < kLeastTraces || counts.traces * 2 < counts.calls) continue;
-    const std::string owner = label_text("function", text_of(run, name));
+    const Span& last = run.spans[counts.last];
+    const std::int64_t end = last.end == kNever ? run.length : last.end;
+    const std::string owner = label_text("function", text_of(run, last.name));
     std::vector<std::uint32_t> held;
     for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
-      if (text_of(run, run.tensors[i].owner) == owner &&
-          is_alive(run.tensors[i], run.spans[counts.last].end)) {
+      if (text_of(run, run.tensors[i].owner) == owner && is_alive(run.tensors[i], end)) {
         held.push_back(i);
       }
     }
     Finding finding;
     finding.problem = Problem::growth;
-    finding.site = run.spans[counts.last].site;
+    finding.site = last.site;
     finding.count = counts.traces;
     finding.bytes = bytes_of(run, held);
     finding.tensors = some_of(held);

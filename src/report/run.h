@@ -81,6 +81,7 @@ struct Span {
   std::uint32_t thread = 0;
   std::int64_t begin = 0;
   std::int64_t end = kNever;
+  std::uint64_t of = 0;  // which of the functions with its name; 0: not told
 };
 
 struct OpRun {

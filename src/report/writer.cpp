@@ -179,13 +179,13 @@ void Writer::live(std::int64_t time, std::uint32_t thread, std::uint64_t bytes) 
 }
 
 void Writer::begin_span(std::int64_t time, std::uint32_t thread, std::uint64_t span, Text kind,
-                        Text name, Place site, bool before) {
+                        Text name, Place site, bool before, std::uint64_t of) {
   begin(Tag::span_begin, time, thread);
   put(span);
   put(kind);
   put(name);
   put(site);
-  put(before ? 1 : 0);
+  put(of << 1 | (before ? 1 : 0));
 }
 
 void Writer::end_span(std::int64_t time, std::uint32_t thread, std::uint64_t span) {

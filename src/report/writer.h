@@ -104,8 +104,9 @@ class Writer {
   // Bytes live at this moment: what the allocations told so far do not come to lived before.
   void live(std::int64_t time, std::uint32_t thread, std::uint64_t bytes);
 
+  // `of`: a number for each of the functions that may have the same name; 0: not told apart.
   void begin_span(std::int64_t time, std::uint32_t thread, std::uint64_t span, Text kind, Text name,
-                  Place site, bool before = false);
+                  Place site, bool before = false, std::uint64_t of = 0);
   void end_span(std::int64_t time, std::uint32_t thread, std::uint64_t span);
   void op(std::int64_t begin, std::int64_t end, std::uint32_t thread, Text op, Place site,
           std::uint64_t bytes);

@@ -9,7 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <thread>
 
+#include "memory/event_rings.h"
+#include "memory/events.h"
 #include "memory/pool.h"
 #include "support/expect.h"
 
@@ -162,6 +165,29 @@ TEST_F(InjectionTest, growing_slabs_and_pools_may_fail) {
     ASSERT_EQ(memory().tensors, before.tensors) << "allocation " << n;
   }
   EXPECT_EQ(grow(), 3000u);
+}
+
+// The thread that drains has nobody to tell that there is no memory.
+TEST_F(InjectionTest, draining_the_events_of_a_recording_allocates_nothing) {
+  namespace events = detail::events;
+  struct Count final : events::RecordVisitor {
+    void visit(const events::Record&, std::uint32_t) noexcept override { ++records; }
+    int records = 0;
+  } count;
+  events::start_rings();
+  for (int i = 0; i < 3; ++i) {
+    std::thread([] { events::value("loss", 1, 0.5); }).join();  // leaves a ring to be taken away
+    events::value("loss", 1, 0.5);
+  }
+  g_news = 0;
+  t_armed = true;
+  events::drain(count);
+  events::turn_off();
+  events::finish_rings(count);
+  t_armed = false;
+  EXPECT_EQ(g_news, 0);
+  EXPECT_EQ(count.records, 6);
+  EXPECT_EQ(events::ring_bytes(), 0u);
 }
 
 TEST_F(InjectionTest, every_allocation_of_files_may_fail) {

@@ -1,6 +1,8 @@
 // GrowthWatch: what grows is named, what only looks like growth is not.
 #include "tenure/watch.h"
 
+#include <malloc.h>
+
 #include "support/expect.h"
 
 namespace tenure {
@@ -168,6 +170,64 @@ TEST(GrowthWatch, growth_that_ends_is_growth_no_more) {
   watch.step();
   EXPECT_FALSE(watch.growing());
   EXPECT_TRUE(watch.report().sites.empty());
+}
+
+TEST(GrowthWatch, growth_of_few_iterations_ends_with_the_first_step_that_does_not_rise) {
+  Warnings warnings;
+  for (const int iterations : {2, 3}) {
+    GrowthWatch watch({.iterations = iterations});
+    std::vector<Tensor> kept;
+    for (int i = 0; i < 3 + iterations; ++i) {
+      EXPECT_FALSE(watch.growing());
+      kept.push_back(zeros({8}));
+      watch.step();
+    }
+    EXPECT_TRUE(watch.growing());
+    watch.step();
+    EXPECT_FALSE(watch.growing());
+  }
+}
+
+// Up and down, the lows ever higher.
+void rise_and_fall(GrowthWatch& watch, std::vector<Tensor>& kept, int lows) {
+  for (int i = 0; i < lows; ++i) {
+    Tensor high = zeros({100});
+    kept.push_back(ones({10}));
+    kept.push_back(ones({10}));
+    watch.step();
+    high.dispose();
+    watch.step();
+  }
+}
+
+TEST(GrowthWatch, growth_of_lows_ends_when_no_other_low_comes) {
+  Warnings warnings;
+  GrowthWatch watch({.iterations = 5});
+  std::vector<Tensor> kept;
+  rise_and_fall(watch, kept, 20);
+  EXPECT_TRUE(watch.growing());
+  for (int i = 0; i < 20; ++i) watch.step();
+  EXPECT_FALSE(watch.growing());
+}
+
+TEST(GrowthWatch, takes_no_more_memory_the_longer_it_looks) {
+  const auto grown_by = [](GrowthWatch& watch) {
+    for (int i = 0; i < 100; ++i) watch.step();
+    const std::size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 2000; ++i) watch.step();
+    return static_cast<std::int64_t>(mallinfo2().uordblks) - static_cast<std::int64_t>(before);
+  };
+  const Tensor x = zeros({10});
+  for (const int iterations : {2, 3, 10}) {
+    GrowthWatch watch({.iterations = iterations});
+    EXPECT_LT(grown_by(watch), 20000) << iterations;
+  }
+  Warnings warnings;
+  GrowthWatch watch({.iterations = 10});
+  std::vector<Tensor> kept;
+  rise_and_fall(watch, kept, 10);  // nearly growth, then nothing
+  EXPECT_FALSE(watch.growing());
+  EXPECT_LT(grown_by(watch), 20000);
 }
 
 TEST(GrowthWatch, looks_at_its_own_session) {

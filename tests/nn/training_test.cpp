@@ -100,6 +100,13 @@ TEST(Training, the_rate_follows_schedules_and_plateaus) {
   EXPECT_EQ(rate_after(3, 0.0625), 0.0625);  // never raised to the lowest
 }
 
+TEST(Training, a_model_without_an_optimizer_names_the_line_that_asked) {
+  const nn::Sequential model = doubling();
+  const int line = __LINE__ + 1;
+  EXPECT_HAS(message_of<ValueError>([&] { model.optimizer(); }),
+             "used      training_test.cpp:" + std::to_string(line));
+}
+
 TEST(Training, a_log_has_a_line_for_each_epoch) {
   const Data data;
   const std::string path = ::testing::TempDir() + "tenure_training_log.csv";

@@ -145,6 +145,23 @@ TEST_F(Events, a_traced_function_is_traced_once_and_its_steps_have_their_lines) 
   EXPECT_GT(symbolic, 0);
 }
 
+TEST_F(Events, functions_of_one_name_are_told_apart) {
+  const report::Run run = record([] {
+    const auto twice = [](Tensor x) { return x * 2; };
+    const auto first = function("step", twice), second = function("step", twice);
+    const Tensor x = ones({2});
+    for (const auto& each : {first, second, first}) each(x);
+  });
+  const std::vector<report::Span> calls = spans(run, "call"), traces = spans(run, "trace");
+  ASSERT_EQ(calls.size(), 3u);
+  ASSERT_EQ(traces.size(), 2u);
+  EXPECT_NE(calls[0].of, 0u);
+  EXPECT_NE(calls[0].of, calls[1].of);
+  EXPECT_EQ(calls[0].of, calls[2].of);
+  EXPECT_EQ(traces[0].of, calls[0].of);
+  EXPECT_EQ(traces[1].of, calls[1].of);
+}
+
 TEST_F(Events, a_variable_assigned_by_a_traced_function_goes_on_in_new_bytes) {
   const report::Run run = record([&] {
     Variable w(ones({64}), {.name = "w"});
@@ -197,6 +214,27 @@ TEST_F(Events, errors_about_lifetimes_are_told_with_the_place_of_use) {
   EXPECT_EQ(line(run, run.raised[2].site), lines(tape_line));
   EXPECT_HAS(text(run, run.raised[3].text), "OutOfMemoryError");
   EXPECT_HAS(text(run, run.raised[4].text), "BusyError");
+}
+
+TEST_F(Events, a_disposed_variable_that_is_read_is_told) {
+  int used = 0;
+  const report::Run run = record([&] {
+    Variable v(ones({4}), {.name = "v"});
+    v.dispose();
+    used = __LINE__ + 1;
+    EXPECT_THROW(v.read(), DisposedError);
+  });
+  ASSERT_EQ(run.raised.size(), 1u);
+  EXPECT_HAS(text(run, run.raised[0].text), "variable \"v\" was disposed");
+  EXPECT_EQ(line(run, run.raised[0].site), lines(used));
+}
+
+TEST_F(Events, a_session_destroyed_while_it_runs_raises_nothing) {
+  const report::Run run = record([] {
+    auto session = std::make_unique<Session>();
+    session->run([&] { session.reset(); });
+  });
+  EXPECT_TRUE(run.raised.empty()) << text(run, run.raised[0].text);
 }
 
 TEST_F(Events, the_pool_and_the_budget_are_told_when_they_change) {

@@ -341,6 +341,31 @@ TEST(Growth, a_function_traced_for_nearly_every_call_is_found) {
             "function \"step\" was traced 40 times in 40 calls; its traces hold 3.9 KiB");
 }
 
+TEST(Growth, a_trace_that_the_run_ended_in_counts_with_what_it_holds) {
+  MadeRun b;
+  for (int i = 0; i < 40; ++i) {
+    const std::uint32_t trace = b.begin("trace", "step", 9);
+    b.make(4, {.op = "mul", .is_symbolic = true});
+    b.make(3, {.op = "tensor", .bytes = 100, .owner = "function \"step\""});
+    if (i < 39) b.end(trace);
+  }
+  const std::vector<Finding> found = findings(b.run());
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].bytes, 4000u) << texts(found);
+}
+
+TEST(Growth, is_not_many_functions_of_one_name_each_traced_once) {
+  MadeRun b;
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    const std::uint32_t call = b.begin("call", "step", 9, i);
+    const std::uint32_t trace = b.begin("trace", "step", 9, i);
+    b.die(b.make(4, {.op = "mul", .is_symbolic = true}));
+    b.end(trace);
+    b.end(call);
+  }
+  EXPECT_HEALTHY(b);
+}
+
 TEST(Growth, is_not_a_function_whose_one_trace_serves_every_size) {
   MadeRun b;
   for (int i = 0; i < 40; ++i) {

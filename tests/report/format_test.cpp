@@ -175,7 +175,7 @@ std::string numbers(std::initializer_list<std::uint64_t> values) {
 
 std::string tag(Tag tag) { return std::string(1, static_cast<char>(tag)); }
 
-TEST_F(Format, references_to_nothing_are_errors) {
+TEST_F(Format, references_to_nothing_and_sizes_of_no_machine_are_errors) {
   for (const std::string& payload : {
            tag(Tag::string) + numbers({1000000}) + "short",
            tag(Tag::site) + numbers({5, 1, 5}),
@@ -184,6 +184,11 @@ TEST_F(Format, references_to_nothing_are_errors) {
            tag(Tag::death) + numbers({1, 1, 0, 44, 0}),
            tag(Tag::op) + numbers({1, 0, 3, 1, 1}),
            tag(Tag::value) + numbers({1, 0, 3}) + "half",
+           tag(Tag::allocate) + numbers({1, 1, std::uint64_t{1} << 63, 64, 0}),
+           tag(Tag::allocate) + numbers({1, 1, 64, std::uint64_t{1} << 54, 0}),
+           tag(Tag::free) + numbers({1, 1, std::uint64_t{1} << 63, 64}),
+           tag(Tag::live) + numbers({1, std::uint64_t{1} << 63}),
+           tag(Tag::budget) + numbers({std::uint64_t{1} << 60, 1}),
            tag(Tag::budget) + std::string(11, '\xff'),
            std::string("\xee"),
            std::string("\0", 1),

@@ -99,11 +99,13 @@ class MadeRun {
     run_.ops.push_back(run);
   }
 
-  std::uint32_t begin(const std::string& kind, const std::string& name, int line) {
+  std::uint32_t begin(const std::string& kind, const std::string& name, int line,
+                      std::uint64_t of = 0) {
     Span span;
     span.kind = string(kind);
     span.name = string(name);
     span.site = site(line);
+    span.of = of;
     span.parent = open_.empty() ? kNone : open_.back();
     span.begin = tick();
     run_.spans.push_back(span);

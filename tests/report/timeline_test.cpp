@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "report/compare.h"
@@ -148,6 +149,17 @@ TEST(Totals, of_operations_and_spans) {
   ASSERT_EQ(spans.size(), 1u);
   EXPECT_EQ(spans[0].label, "step");
   EXPECT_EQ(spans[0].count, 3u);
+}
+
+TEST(Totals, are_at_most_what_fits) {
+  MadeRun b;
+  for (int i = 0; i < 3; ++i) {
+    b.end(b.begin("step", "", 1));
+    b.op(2, "matmul", 0, std::int64_t{1} << 62);
+  }
+  for (Span& span : b.run().spans) span.end = span.begin + (std::int64_t{1} << 62);
+  EXPECT_EQ(op_totals(b.run()).at(0).time, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(span_totals(b.run()).at(0).time, std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(Compare, a_run_with_itself_holds_no_more) {

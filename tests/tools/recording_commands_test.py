@@ -45,9 +45,12 @@ class Commands(unittest.TestCase):
     def test_what_is_no_recording_is_named_and_ends_with_2(self):
         text = HERE / "text.tenure"
         text.write_text("this is no recording, but it is long enough to be one")
-        for file in (text, HERE / "missing.tenure", HERE):
+        missing = HERE / "missing.tenure"
+        for file in (text, missing, HERE):
             for command in (["top", file], ["leaks", file], ["diff", file, file],
                             ["export", file, "-o", "-"], ["top", "--follow", file]):
+                if file == missing and "--follow" in command:
+                    continue  # it is waited for
                 done = tenure(*command)
                 self.assertEqual(done.returncode, 2, (command, done.stdout))
                 self.assertIn(str(file), done.stderr)
@@ -101,6 +104,14 @@ class Top(unittest.TestCase):
             self.assertEqual(done.returncode, 2, option)
             self.assertIn(option[0], done.stderr)
 
+    def test_moments_are_bounded_as_times_in_whatever_unit(self):
+        recording = record("leaking_loop")
+        for at in ("2000000000ns", "3e9us", "1000000000"):
+            done = tenure("top", recording, "--at", at)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for at in ("1e10", "1e300ns", "inf", "nan"):
+            self.assertEqual(tenure("top", recording, "--at", at).returncode, 2, at)
+
     def test_lines_keep_to_the_width(self):
         for columns in (72, 80, 100, 120):
             done = tenure("top", record("leaking_loop", "--planted"), COLUMNS=str(columns))
@@ -119,6 +130,16 @@ class Top(unittest.TestCase):
             file.write(whole[len(whole) // 2:])
         out, err = following.communicate(timeout=60)
         self.assertEqual(following.returncode, 0, err)
+        self.assertEqual(out.count("live bytes over time"), 1)
+
+    def test_follow_waits_for_a_recording_that_is_not_there_yet(self):
+        later = HERE / "later.tenure"
+        following = subprocess.Popen([PROGRAM, "top", "--follow", later], text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertIn(f"waiting for {later}", following.stderr.readline())
+        later.write_bytes(record("leaking_loop").read_bytes())
+        out, err = following.communicate(timeout=60)
+        self.assertEqual((following.returncode, err), (0, ""))
         self.assertEqual(out.count("live bytes over time"), 1)
 
     def test_half_a_recording_is_shown_as_not_closed(self):
@@ -200,6 +221,20 @@ class Doctor(unittest.TestCase):
         done = tenure("doctor", TENURE_MEMORY_BUDGET="64MiB")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("64.0 MiB", done.stdout)
+
+    def test_every_setting_of_the_library_is_known(self):
+        done = tenure("doctor", TENURE_STACKS="1", TENURE_CHECK_ESCAPES="0")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_recording_that_the_environment_names_is_left_alone(self):
+        recording = HERE / "kept.tenure"
+        recording.write_bytes(record("leaking_loop").read_bytes())
+        before = recording.read_bytes()
+        done = tenure("doctor", TENURE_TRACE=str(recording))
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn(str(recording), done.stdout)
+        tenure("top", recording, TENURE_TRACE=str(recording))
+        self.assertEqual(recording.read_bytes(), before)
 
 
 if __name__ == "__main__":

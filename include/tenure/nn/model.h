@@ -177,7 +177,8 @@ class TENURE_API Model : public Layer {
 
   std::vector<Spec> inputs() const;  // empty until the model knows them
   std::vector<Spec> outputs() const;
-  Optimizer optimizer() const;  // that it was compiled with
+  // That it was compiled with.
+  Optimizer optimizer(std::source_location site = std::source_location::current()) const;
   std::string summary() const;  // a table
   std::string dot() const;      // a picture, for Graphviz
   WeakModel weak() const;

@@ -1,5 +1,6 @@
 // The product of two matrices that makes a gradient becomes part of the update which alone reads
-// it: the gradient, as large as the parameter, is then never in memory.
+// it: the gradient, as large as the parameter, is then no value of the graph, and rarely whole in
+// memory (ops/adam.h).
 #include <algorithm>
 
 #include "graph/passes/fusion.h"
