@@ -220,6 +220,7 @@ std::vector<Tensor> stepped_gradient(const RecurrentGradAttrs& attrs,
   GradientTape tape({.watch_variables = false});
   // Views, so that an input that is another one has a gradient of its own.
   std::vector<Tensor> inputs;
+  inputs.reserve(static_cast<std::size_t>(given.count));
   for (int i = 0; i < given.count; ++i) inputs.push_back(reshape(at(i), at(i).shape()));
   std::vector<Source> sources;
   const std::array<std::pair<bool, int>, 6> wanted{
