@@ -12,10 +12,8 @@ namespace tenure::detail {
   return StorageRef(std::exchange(input.storage, nullptr));
 }
 
-StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
+StorageRef take_from_last_handle(Header& input, std::size_t nbytes) noexcept {
   Storage* storage = input.storage;
-  // Nobody else can name the tensor: ours is the only handle (scopes hold none).
-  if (input.handles.load(std::memory_order_acquire) != 1) return {};
   // Nobody else holds the bytes: no view, clone, saved value, variable or pending read.
   if (storage->handles.load(std::memory_order_acquire) != 1) return {};
   // The bytes are ours to write, all of them are the tensor's, and they are as many as needed.

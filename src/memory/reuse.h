@@ -8,7 +8,12 @@
 namespace tenure::detail {
 
 // Takes the storage of `input` for a result of `nbytes`, or returns an empty ref and changes
-// nothing. The caller has pinned `input` and holds one handle on it, the one the user gave up.
-StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept;
+// nothing. The caller has pinned `input` and holds one handle on it, the one the user gave up: it
+// has to be the only one, so that nobody else can name the tensor (scopes hold none).
+StorageRef take_from_last_handle(Header& input, std::size_t nbytes) noexcept;
+inline StorageRef take_for_reuse(Header& input, std::size_t nbytes) noexcept {
+  if (input.handles.load(std::memory_order_acquire) != 1) return {};
+  return take_from_last_handle(input, nbytes);
+}
 
 }  // namespace tenure::detail

@@ -4,7 +4,9 @@
 #include "ops/apply.h"
 
 #include <algorithm>
+#include <array>
 #include <forward_list>
+#include <type_traits>
 
 #include "core/raise.h"
 #include "core/small_vector.h"
@@ -32,7 +34,20 @@ using detail::Context;
 using detail::Header;
 using detail::StorageRef;
 
-constexpr std::size_t kInlineInputs = 3;
+// A list of as many as a call has inputs or results. Most have one or two: those are made for that
+// size, which leaves the compiler no loop and no question where the elements are.
+constexpr std::size_t kAnyNumber = 0;
+
+template <class T, std::size_t n>
+struct FixedList : std::array<T, n> {
+  explicit FixedList(std::size_t) {}
+};
+template <class T, std::size_t n, std::size_t usual>
+using List = std::conditional_t<n == kAnyNumber, SmallVector<T, usual>, FixedList<T, n>>;
+template <class T, std::size_t n>
+using InputList = List<T, n, 3>;
+template <class T, std::size_t n>
+using ResultList = List<T, n, 1>;
 
 // What the user called: the op, or the function that is made of it.
 const char* op_name(const Context& context, const OpDef& op) {
@@ -40,6 +55,7 @@ const char* op_name(const Context& context, const OpDef& op) {
 }
 
 // Step 1: every input alive and of this session, pinned until the op is done.
+template <std::size_t n>
 class PinnedInputs {
  public:
   PinnedInputs(const Context& context, const OpDef& op, std::span<Tensor> in,
@@ -58,13 +74,16 @@ class PinnedInputs {
 
   std::size_t size() const { return headers_.size(); }
   Header& operator[](std::size_t i) const { return *headers_[i]; }
-  std::span<const Layout* const> layouts() const { return layouts_; }
+  std::span<const Layout* const> layouts() const { return {layouts_.data(), layouts_.size()}; }
 
  private:
   void pin(const Context& context, const OpDef& op, std::span<Tensor> in,
            std::source_location site) {
-    const int index = static_cast<int>(pinned_);
-    Header& header = detail::checked(in[pinned_], op_name(context, op), index);
+    Header* const found = Access::header(in[pinned_]);
+    if (found == nullptr) [[unlikely]] {
+      detail::raise_empty(op_name(context, op), static_cast<int>(pinned_));
+    }
+    Header& header = *found;
     if (!try_pin(header)) [[unlikely]] {
       detail::raise_disposed(header, use(context, op, in, site));
     }
@@ -90,8 +109,8 @@ class PinnedInputs {
   }
 
   std::size_t pinned_ = 0;
-  SmallVector<Header*, kInlineInputs> headers_;
-  SmallVector<const Layout*, kInlineInputs> layouts_;
+  InputList<Header*, n> headers_;
+  InputList<const Layout*, n> layouts_;
 };
 
 std::byte* first_element(const detail::Storage& storage, const Layout& layout) {
@@ -143,7 +162,8 @@ struct Copies {
 };
 
 // Step 5: memory for one result, taken over from an input where the rule allows it.
-StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs& in,
+template <std::size_t n>
+StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
                           const Layout& layout, Device device) {
   const std::size_t bytes = layout.nbytes();
   for (std::size_t i = 0; i < in.size() && op.may_overwrite.bits >> i != 0; ++i) {
@@ -190,19 +210,21 @@ StorageRef view_storage(const Context& context, const OpDef& op, Header& in, Att
 }
 
 // A kernel about to run: the one for the op, its inputs as it takes them, and its scratch.
+template <std::size_t n, std::size_t results>
 struct KernelCall {
   Device device;
   const Kernel& kernel;
-  SmallVector<KernelView, kInlineInputs> from;
-  SmallVector<KernelView, 1> to;  // without data
+  InputList<KernelView, n> from;
+  ResultList<KernelView, results> to;  // without data
   Copies copies;
   StorageRef prepared;
   StorageRef scratch;
   Problem problem;
   KernelArgs args;
 
-  [[gnu::always_inline]] KernelCall(const Context& context, const OpDef& op, const PinnedInputs& in,
-                                    AttrsRef attrs, std::span<const Layout> layouts)
+  [[gnu::always_inline]] KernelCall(const Context& context, const OpDef& op,
+                                    const PinnedInputs<n>& in, AttrsRef attrs,
+                                    std::span<const Layout> layouts)
       : device(in.size() > 0 ? in[0].device : Device{}),
         kernel(kernel_for(op, device,
                           op.dispatch_on == OpDef::kOutput0
@@ -230,7 +252,7 @@ struct KernelCall {
     }
   }
   // What an earlier call made of a variable's value, or this one makes for the next.
-  [[gnu::noinline]] void prepare(const PinnedInputs& in) {
+  [[gnu::noinline]] void prepare(const PinnedInputs<n>& in) {
     bool of_variable = false;
     for (std::size_t i = 0; i < in.size(); ++i) {
       of_variable |= in[i].storage->slots.load(std::memory_order_relaxed) != 0;
@@ -257,10 +279,11 @@ void check(const Problem& problem, const Context& context, const OpDef& op) {
 }
 
 // For an op whose results' shapes depend on the inputs' values: has the kernel measure them.
-[[gnu::noinline]] void measure(const Context& context, const OpDef& op, const PinnedInputs& in,
+template <std::size_t n>
+[[gnu::noinline]] void measure(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
                                Infer& infer) {
   SmallVector<std::int64_t, 4> sizes(static_cast<std::size_t>(op.dynamic_sizes));
-  const KernelCall call(context, op, in, infer.attrs, infer.out);
+  const KernelCall<n, kAnyNumber> call(context, op, in, infer.attrs, infer.out);
   call.kernel.measure(call.args, sizes);
   check(call.problem, context, op);
   infer.sizes = sizes;
@@ -268,10 +291,13 @@ void check(const Problem& problem, const Context& context, const OpDef& op) {
   infer.sizes = {};
 }
 
-void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in, AttrsRef attrs,
-                std::source_location site, std::span<Layout> layouts,
-                std::span<StorageRef> storages) {
-  KernelCall call(context, op, in, attrs, layouts);
+template <std::size_t n, std::size_t results>
+[[gnu::always_inline]] inline void run_kernel(const Context& context, const OpDef& op,
+                                              const PinnedInputs<n>& in, AttrsRef attrs,
+                                              std::source_location site,
+                                              ResultList<Layout, results>& layouts,
+                                              ResultList<StorageRef, results>& storages) {
+  KernelCall<n, results> call(context, op, in, attrs, layouts);
   // Inputs are given up only once nothing but the results themselves is left to allocate.
   for (std::size_t i = layouts.size(); i-- > 1;) {
     storages[i] =
@@ -288,15 +314,11 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
 }
 
 [[gnu::noinline]] void tell(detail::OpWatch& watch, const Context& context, const OpDef& op,
-                            const PinnedInputs& in, std::source_location site,
+                            std::span<const Layout* const> in, std::source_location site,
                             std::span<const Tensor> out) {
   std::size_t bytes = 0;
   for (const Tensor& result : out) bytes += Access::header(result)->layout.nbytes();
-  watch.end({.op = op.name,
-             .call = &context.call,
-             .site = site,
-             .in = in.layouts(),
-             .result_bytes = bytes});
+  watch.end({.op = op.name, .call = &context.call, .site = site, .in = in, .result_bytes = bytes});
 }
 
 // Inside a trace: the same steps, with a node in place of a kernel.
@@ -310,7 +332,7 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
         "function does not have: call it outside, on the function's results",
         op_name(context, op));
   }
-  SmallVector<const Layout*, kInlineInputs> from(in.size());
+  SmallVector<const Layout*, 3> from(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i] = trace.stand_in(in[i], op_name(context, op), static_cast<int>(i),
                            context.call.op != nullptr ? context.call.site : site);
@@ -324,30 +346,30 @@ void run_kernel(const Context& context, const OpDef& op, const PinnedInputs& in,
   recording.finish(out);
 }
 
-[[gnu::always_inline]] inline void run_eager(Context& context, const OpDef& op,
-                                             std::span<Tensor> in, AttrsRef attrs,
-                                             std::source_location site, std::span<Tensor> out) {
+template <std::size_t n, std::size_t results>
+void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef attrs,
+               std::source_location site, std::span<Tensor> out) {
   detail::OpWatch watch(context.watch);
-  const PinnedInputs inputs(context, op, in, site);
-  SmallVector<Layout, 1> layouts(out.size());
+  const PinnedInputs<n> inputs(context, op, in, site);
+  ResultList<Layout, results> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
   if (op.dynamic_sizes != 0) measure(context, op, inputs, infer);
   Recording recording(context.tapes, op, in, attrs);
-  SmallVector<StorageRef, 1> storages(out.size());
+  ResultList<StorageRef, results> storages(out.size());
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, site, layouts[0]);
   } else {
-    run_kernel(context, op, inputs, attrs, site, layouts, storages);
+    run_kernel<n, results>(context, op, inputs, attrs, site, layouts, storages);
   }
   const std::uint64_t value_id = op.same_value ? inputs[0].value_id : 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
     out[i] = Access::adopt(new_tensor(context, std::move(layouts[i]), std::move(storages[i]),
                                       op.name, site, value_id));
   }
   recording.finish(out);
   if (watch) [[unlikely]]
-    tell(watch, context, op, inputs, site, out);
+    tell(watch, context, op, inputs.layouts(), site, out);
 }
 
 // What an operation refuses, with where each of its inputs came from.
@@ -376,7 +398,13 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
       trace_into(context, op, in, attrs, site, out);
       return;
     }
-    run_eager(context, op, in, attrs, site, out);
+    if (out.size() == 1 && in.size() == 2) {
+      run_eager<2, 1>(context, op, in, attrs, site, out);
+    } else if (out.size() == 1 && in.size() == 1) {
+      run_eager<1, 1>(context, op, in, attrs, site, out);
+    } else {
+      run_eager<kAnyNumber, kAnyNumber>(context, op, in, attrs, site, out);
+    }
   } catch (const ShapeError& error) {
     throw ShapeError(with_inputs(error, context, op, in, site));
   } catch (const DtypeError& error) {
