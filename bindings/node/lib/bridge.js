@@ -124,50 +124,86 @@ function aside(work) {
 }
 
 // Literals, because they are cheaper than arrays that are filled.
-function takeShape(rank) {
-  const i = at;
-  at += rank;
+function shapeAt(from, i, rank) {
   switch (rank) {
     case 0:
       return [];
     case 1:
-      return [integers[i]];
+      return [from[i]];
     case 2:
-      return [integers[i], integers[i + 1]];
+      return [from[i], from[i + 1]];
     case 3:
-      return [integers[i], integers[i + 1], integers[i + 2]];
+      return [from[i], from[i + 1], from[i + 2]];
     case 4:
-      return [integers[i], integers[i + 1], integers[i + 2], integers[i + 3]];
+      return [from[i], from[i + 1], from[i + 2], from[i + 3]];
     default:
-      return Array.from(integers.subarray(i, i + rank));
+      return Array.from(from.subarray(i, i + rank));
   }
 }
 
-function takeResult(backend) {
-  const slot = integers[at];
-  const dtype = DTYPES[integers[at + 1]];
-  const rank = integers[at + 2];
-  at += 3;
-  const shape = takeShape(rank);
+// The result that stands at `i`.
+function resultAt(backend, i) {
+  const from = integers;
+  const rank = from[i + 2];
+  const shape = shapeAt(from, i + 3, rank);
   let size = 1;
-  for (let i = 0; i < rank; ++i) size *= shape[i];
-  return backend.adopt(slot, shape, dtype, size);
+  for (let axis = 0; axis < rank; ++axis) size *= shape[axis];
+  return backend.adopt(from[i], shape, DTYPES[from[i + 1]], size);
 }
 
 // Runs what was written, and gives its one result.
 function run(backend) {
   call();
-  at = 0;
-  return takeResult(backend);
+  return resultAt(backend, 0);
+}
+
+// Ops of one or two tensors and nothing else, which programs are full of: in one piece, with all
+// that is known at hand.
+function runUnary(backend, code, x) {
+  const slot = backend.slotOf(x); // may cross, and so comes first
+  const {shape} = x;
+  const rank = shape.length;
+  if (rank + MARGIN > capacity) share(2 * (rank + MARGIN));
+  const to = integers;
+  to[0] = code;
+  to[1] = slot;
+  to[2] = rank;
+  for (let i = 0; i < rank; ++i) to[3 + i] = shape[i];
+  call();
+  return resultAt(backend, 0);
+}
+
+function runBinary(backend, code, a, b) {
+  const slotA = backend.slotOf(a);
+  const slotB = backend.slotOf(b);
+  const shapeA = a.shape;
+  const shapeB = b.shape;
+  const rankA = shapeA.length;
+  const rankB = shapeB.length;
+  if (rankA + rankB + MARGIN > capacity) share(2 * (rankA + rankB + MARGIN));
+  const to = integers;
+  to[0] = code;
+  to[1] = slotA;
+  to[2] = rankA;
+  for (let i = 0; i < rankA; ++i) to[3 + i] = shapeA[i];
+  const next = 3 + rankA;
+  to[next] = slotB;
+  to[next + 1] = rankB;
+  for (let i = 0; i < rankB; ++i) to[next + 2 + i] = shapeB[i];
+  call();
+  return resultAt(backend, 0);
 }
 
 // The same for ops that give a list of results; `room` is how many integers that may take.
 function runMany(backend, room = 0) {
   reserve(room + MARGIN);
   call();
-  at = 1;
   const results = new Array(integers[0]);
-  for (let i = 0; i < results.length; ++i) results[i] = takeResult(backend);
+  let i = 1;
+  for (let k = 0; k < results.length; ++k) {
+    results[k] = resultAt(backend, i);
+    i += 3 + integers[i + 2];
+  }
   return results;
 }
 
@@ -277,7 +313,9 @@ module.exports = {
   reserve,
   retire,
   run,
+  runBinary,
   runMany,
+  runUnary,
   start,
   write,
   setThreads: native.setThreads,

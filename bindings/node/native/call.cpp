@@ -1,6 +1,7 @@
 #include "call.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/raise.h"
 #include "ops/apply.h"
@@ -19,20 +20,23 @@ std::int64_t bytes_of(const Tensor& tensor) {
 }  // namespace
 
 int dtype_code(DType dtype) {
-  const auto* found = std::ranges::find(kDTypes, dtype);
-  if (found == std::end(kDTypes)) {
+  static constexpr auto kCodes = [] {
+    std::array<std::int8_t, kDTypeCount> codes{};
+    codes.fill(-1);
+    for (std::size_t i = 0; i < std::size(kDTypes); ++i) {
+      codes[static_cast<std::size_t>(kDTypes[i])] = static_cast<std::int8_t>(i);
+    }
+    return codes;
+  }();
+  const int code = kCodes[static_cast<std::size_t>(dtype)];
+  if (code < 0) [[unlikely]]
     raise<DtypeError>("tfjs: TensorFlow.js has no dtype {}", dtype);
-  }
-  return static_cast<int>(found - kDTypes);
+  return code;
 }
 
-const Tensor& Slots::at(std::int32_t slot) const {
-  if (slot < 0 || static_cast<std::size_t>(slot) >= tensors_.size() ||
-      !tensors_[static_cast<std::size_t>(slot)].defined()) [[unlikely]] {
-    raise<ValueError>("tfjs: no tensor is in slot {}: it was freed, or its backend was removed",
-                      slot);
-  }
-  return tensors_[static_cast<std::size_t>(slot)];
+void Slots::raise_empty(std::int32_t slot) {
+  raise<ValueError>("tfjs: no tensor is in slot {}: it was freed, or its backend was removed",
+                    slot);
 }
 
 std::int32_t Slots::take(Tensor tensor) {
@@ -62,12 +66,12 @@ void Slots::retire(std::int32_t slot) {
 Tensor Call::tensor() {
   const Tensor& held = slots_.at(next());
   const std::int32_t rank = next();
-  const std::span dims = shared_.integers.subspan(read_, static_cast<std::size_t>(rank));
+  const std::int32_t* const dims = &shared_.integers[read_];
   read_ += static_cast<std::size_t>(rank);
   const Shape& own = detail::Access::header(held)->layout.shape;
-  if (std::equal(dims.begin(), dims.end(), own.begin(), own.end())) return held;
+  if (own.rank() == rank && std::equal(dims, dims + rank, own.begin())) return held;
   Shape shape = Shape::filled(rank, 0);
-  std::ranges::copy(dims, shape.begin());
+  std::copy_n(dims, rank, shape.begin());
   return reshape(held, shape);
 }
 

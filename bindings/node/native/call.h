@@ -25,13 +25,19 @@ int dtype_code(DType dtype);
 // The tensors of one environment (a Node.js thread).
 class Slots {
  public:
-  const Tensor& at(std::int32_t slot) const;
+  const Tensor& at(std::int32_t slot) const {
+    const auto index = static_cast<std::uint32_t>(slot);  // none is below zero
+    if (index >= tensors_.size() || !tensors_[index].defined()) [[unlikely]]
+      raise_empty(slot);
+    return tensors_[index];
+  }
   std::int32_t take(Tensor tensor);
   void drop(std::int32_t slot);
   void retire(std::int32_t slot);  // the same, and no other tensor will be there
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  [[noreturn]] static void raise_empty(std::int32_t slot);
   std::vector<Tensor> tensors_;
   std::vector<std::int32_t> free_;
   std::int64_t bytes_ = 0;

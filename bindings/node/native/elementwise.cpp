@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "ops/apply.h"
+#include "tensor/access.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -31,10 +32,11 @@ template <OpName name, Tensor (*op)(Arg, Arg)>
 void arithmetic(Call& call) {
   static const ops::OpDef& def =
       **std::ranges::find(ops::all_ops(), std::string_view(name.text), &ops::OpDef::name);
-  std::array<Tensor, 2> in;
-  for (Tensor& one : in) one = call.tensor();
-  if (in[0].dtype() != in[1].dtype() || in[0].dtype() == DType::boolean) [[unlikely]] {
-    const bool truth = in[0].dtype() == in[1].dtype();
+  Tensor a = call.tensor();
+  std::array<Tensor, 2> in{std::move(a), call.tensor()};
+  const auto dtype = [&in](int i) { return detail::Access::header(in[i])->layout.dtype; };
+  if (dtype(0) != dtype(1) || dtype(0) == DType::boolean) [[unlikely]] {
+    const bool truth = dtype(0) == dtype(1);
     Tensor result = op(std::move(in[0]), std::move(in[1]));
     call.give(truth ? cast(std::move(result), DType::boolean) : std::move(result));
     return;

@@ -71,11 +71,7 @@ const BINARY = {
 };
 
 function unary(code) {
-  return ({inputs, backend}) => {
-    b.start(code);
-    b.putTensor(backend, inputs.x);
-    return b.run(backend);
-  };
+  return ({inputs, backend}) => b.runUnary(backend, code, inputs.x);
 }
 
 function binary(name, code) {
@@ -83,10 +79,7 @@ function binary(name, code) {
   return (args) => {
     const {inputs, backend} = args;
     if (inputs.a.dtype === 'string') return host(args);
-    b.start(code);
-    b.putTensor(backend, inputs.a);
-    b.putTensor(backend, inputs.b);
-    return b.run(backend);
+    return b.runBinary(backend, code, inputs.a, inputs.b);
   };
 }
 
@@ -117,18 +110,12 @@ function withAlpha(code) {
 
 const PRELU = b.op('prelu');
 function prelu({inputs, backend}) {
-  b.start(PRELU);
-  b.putTensor(backend, inputs.x);
-  b.putTensor(backend, inputs.alpha);
-  return b.run(backend);
+  return b.runBinary(backend, PRELU, inputs.x, inputs.alpha);
 }
 
 const ELU_GRAD = b.op('elu_grad');
 function eluGrad({inputs, backend}) {
-  b.start(ELU_GRAD);
-  b.putTensor(backend, inputs.dy);
-  b.putTensor(backend, inputs.y);
-  return b.run(backend);
+  return b.runBinary(backend, ELU_GRAD, inputs.dy, inputs.y);
 }
 
 const WHERE = b.op('where');
