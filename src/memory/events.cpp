@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "memory/context.h"
 #include "memory/event_rings.h"
@@ -15,8 +16,7 @@ namespace {
 std::string_view cut(std::string_view text) { return text.substr(0, kMostText); }
 
 std::byte* put(std::byte* to, std::string_view text) {
-  std::memcpy(to, text.data(), text.size());
-  return to + text.size();
+  return std::ranges::copy(std::as_bytes(std::span(text)), to).out;
 }
 
 // The user's call while one is running, else nowhere.

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 
 #include "core/raise.h"
 #include "memory/text.h"
@@ -64,7 +65,7 @@ Writer::Text Encoder::gradient_of(const char* op) {
 
 Writer::Text Encoder::shape(const std::byte* dims, std::size_t rank) {
   dims_.resize(rank);
-  std::memcpy(dims_.data(), dims, rank * sizeof(std::int64_t));
+  std::copy_n(dims, rank * sizeof(std::int64_t), std::as_writable_bytes(std::span(dims_)).data());
   const auto [found, added] = shapes_.try_emplace(dims_, 0);
   if (added) found->second = writer_.string(to_string(Shape(dims_)));
   return found->second;

@@ -58,7 +58,7 @@ void Writer::put(std::uint64_t value) {
 void Writer::put_byte(std::uint8_t value) { chunk_[size_++] = static_cast<char>(value); }
 
 void Writer::put_bytes(const void* bytes, std::size_t count) {
-  std::memcpy(chunk_.data() + size_, bytes, count);
+  std::copy_n(static_cast<const char*>(bytes), count, chunk_.data() + size_);
   size_ += count;
 }
 
