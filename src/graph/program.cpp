@@ -5,6 +5,7 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/forms.h"
+#include "memory/ledger.h"
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
 #include "ops/prepared.h"
@@ -292,13 +293,14 @@ class Program::Call {
     Header& slot = *p_.graph_.variables[assigned.variable].variable->value.get();
     if (slot.storage == value.get()) {
       detail::drop_forms(*slot.storage);
-    } else {
-      detail::leave_slot(*slot.storage);
-      detail::enter_slot(*value.get());
+      frame_->old.push_back(std::move(value));
+      return;
     }
-    const bool moves = slot.storage != value.get();
+    detail::leave_slot(*slot.storage);
+    detail::enter_slot(*value.get());
+    const std::lock_guard lock(detail::storage_moves());
     frame_->old.push_back(StorageRef(std::exchange(slot.storage, value.give())));
-    if (moves) detail::events::moved(slot, false);
+    detail::events::moved(slot, false);
   }
 
   // The storage of a place; `layout`, the place's, becomes one over that storage.

@@ -174,6 +174,11 @@ std::size_t live_bytes(const SessionState* session) noexcept {
   return (session != nullptr ? session->live : g_live).load(std::memory_order_relaxed);
 }
 
+std::recursive_mutex& storage_moves() noexcept {
+  static auto* mutex = new std::recursive_mutex;  // needed until the last static is gone
+  return *mutex;
+}
+
 MemoryInfo memory_of(SessionState* session) {
   MemoryInfo info;
   struct Held {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "memory/header.h"
@@ -24,6 +25,10 @@ struct Pinned {  // gives back a pin that was taken
   ~Pinned() { unpin(header); }
 };
 
+// A saved value may get another storage, as a variable does that a traced function assigns. That
+// happens under a lock, and so does a look at saved values that are not one's own.
+std::recursive_mutex& storage_moves() noexcept;
+
 // Calls visit(header) for every live holder, tensor or saved, held and pinned meanwhile.
 template <class Visit>
 void for_each_holder(Visit&& visit) {
@@ -31,6 +36,8 @@ void for_each_holder(Visit&& visit) {
       [&](Header& header) {
         if (!try_pin(header)) return;
         const Pinned pinned{header};
+        std::unique_lock lock(storage_moves(), std::defer_lock);
+        if (header.role != Role::tensor) lock.lock();
         visit(header);
       },
       [](Header* header) { release(header); });

@@ -117,6 +117,7 @@ DLManagedTensor* to_dlpack(const Tensor& tensor, std::source_location site) {
     detail::StorageRef copy(
         detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
+    const std::lock_guard lock(detail::storage_moves());
     saved.layout = contiguous_layout(pin->layout.shape, pin->layout.dtype);
     detail::Storage* old = std::exchange(saved.storage, copy.give());
     detail::events::moved(saved, true);

@@ -63,6 +63,7 @@ Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
     detail::StorageRef copy(
         detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
+    const std::lock_guard lock(detail::storage_moves());
     saved.get()->layout = contiguous_layout(pin->layout.shape, dtype);
     detail::Storage* old = std::exchange(saved.get()->storage, copy.give());
     detail::events::moved(*saved.get(), true);

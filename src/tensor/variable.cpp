@@ -32,6 +32,7 @@ Saved slot_from(Header& value, const detail::VariableState& variable) {
     StorageRef copy(
         detail::allocate_storage(value.device, value.layout.nbytes(), detail::context().session));
     detail::device_transfer(value.device.type).within(copy->data, *value.storage, value.layout);
+    const std::lock_guard lock(detail::storage_moves());
     slot.get()->layout = contiguous_layout(value.layout.shape, value.layout.dtype);
     detail::Storage* old = std::exchange(slot.get()->storage, copy.give());
     detail::events::moved(*slot.get(), true);
