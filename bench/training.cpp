@@ -57,6 +57,8 @@ void training(Runner& runner) {
   rows_of<models::Lstm>(runner, "lstm");
   rows_of<models::Cnn>(runner, "cnn");
   rows_of<models::Transformer>(runner, "transformer");
+  runner.row("recording_cost_mlp_train",
+             [](Row& row) { row.measure(*std::make_unique<Traced<models::Mlp>>()); });
   runner.row("steady_allocs",
              [](Row& row) { row.count(*std::make_unique<Traced<models::Mlp>>()); });
 }
