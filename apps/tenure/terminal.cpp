@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 namespace tenure::app {
@@ -102,7 +103,7 @@ std::string sparkline(const Terminal& to, const std::vector<std::uint64_t>& valu
         value == 0 || largest == 0
             ? 0
             : 1 + static_cast<std::size_t>(
-                      static_cast<double>(value) / static_cast<double>(largest) * 7.0 + 0.5);
+                      std::lround(7.0 * static_cast<double>(value) / static_cast<double>(largest)));
     line += (to.has_utf8 ? kBlocks : kPlain)[std::min<std::size_t>(level, 8)];
   }
   return line;

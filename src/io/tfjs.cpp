@@ -169,6 +169,7 @@ void compile_from(const TfjsFile& file, const nn::Model& model, std::source_loca
   const nn::detail::Structure* structure =
       nn::detail::structure_of(nn::detail::ModelAccess::base(model));
   if (structure == nullptr) return;
+  outputs.reserve(structure->outputs.size());
   for (const nn::Node& output : structure->outputs) outputs.push_back(output.layer().name());
   try {
     const std::optional<nn::CompileOptions> options =

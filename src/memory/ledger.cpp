@@ -175,7 +175,9 @@ std::size_t live_bytes(const SessionState* session) noexcept {
 }
 
 std::recursive_mutex& storage_moves() noexcept {
-  static auto* mutex = new std::recursive_mutex;  // needed until the last static is gone
+  // Without a destructor: it is needed until the last static is gone.
+  alignas(std::recursive_mutex) static std::byte place[sizeof(std::recursive_mutex)];
+  static auto* const mutex = new (place) std::recursive_mutex;
   return *mutex;
 }
 

@@ -216,6 +216,7 @@ class GraphReader {
 
   std::vector<Node> nodes(const std::vector<Reference>& references) {
     std::vector<Node> list;
+    list.reserve(references.size());
     for (const Reference& each : references) list.push_back(node(each));
     return list;
   }

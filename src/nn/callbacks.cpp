@@ -205,7 +205,7 @@ class CsvWriter final : public CallbackBase {
         if (each == name) file_ << fmt::format("{}", value);
       }
     }
-    file_ << std::endl;  // a log is of use while it is being written
+    file_ << '\n' << std::flush;  // a log is of use while it is being written
     if (!file_) raise<IoError>("CSVLogger: cannot write {}", options_.path);
   }
   void on_train_end(Training&) override { file_.close(); }

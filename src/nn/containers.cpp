@@ -27,6 +27,7 @@ std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inp
   if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, masks));
   made_masks.resize(outputs.size());
   std::vector<Flow> flows;
+  flows.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     flows.push_back({std::move(outputs[i]), std::move(made_masks[i])});
   }
@@ -140,6 +141,7 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
   }
   for (const Step& step : steps_) {
     std::vector<Flow> arguments;
+    arguments.reserve(step.inputs.size());
     for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
     for (const std::size_t done : step.last_used) values[done] = {};
     std::vector<Flow> made = call_in_model(step.layer, arguments, call);
@@ -148,6 +150,7 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
     }
   }
   std::vector<Flow> results;
+  results.reserve(results_.size());
   for (const std::size_t result : results_) results.push_back(values[result]);
   return give(std::move(results), call);
 }

@@ -99,7 +99,7 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
 }
 
 Logs with_prefix(const std::string& prefix, Logs logs) {
-  for (auto& [name, value] : logs) name = prefix + name;
+  for (auto& [name, value] : logs) name.insert(0, prefix);
   return logs;
 }
 

@@ -33,7 +33,7 @@ class Canvas {
     std::string text;
     int now = 0;
     for (int x = 0; x < width_; ++x) {
-      const auto at = static_cast<std::size_t>(y * width_ + x);
+      const auto at = place(y, x);
       if (colour && colours_[at] != now) {
         now = colours_[at];
         text += colour_code(now);
@@ -50,12 +50,16 @@ class Canvas {
   }
 
  private:
-  std::size_t count() const { return static_cast<std::size_t>(width_ * height_); }
+  std::size_t place(int row, int column) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(width_) +
+           static_cast<std::size_t>(column);
+  }
+  std::size_t count() const { return place(height_, 0); }
   void dot(int x, int y, int colour) {
     if (x < 0 || y < 0 || x >= 2 * width_ || y >= 4 * height_) return;
     static constexpr std::array<std::array<unsigned, 2>, 4> kBits{
         {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}};
-    const auto at = static_cast<std::size_t>(y / 4 * width_ + x / 2);
+    const auto at = place(y / 4, x / 2);
     cells_[at] |= kBits[static_cast<std::size_t>(y % 4)][static_cast<std::size_t>(x % 2)];
     colours_[at] = colour;
   }

@@ -28,7 +28,6 @@ using tenure::detail::CallScope;
 using tenure::detail::context;
 using tenure::detail::Label;
 using tenure::detail::LabelRef;
-using tenure::detail::site_text;
 
 std::string snake_case(const std::string& name) {
   static const std::regex word("(.)([A-Z][a-z]+)"), border("([a-z])([A-Z])");
@@ -144,6 +143,7 @@ void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_
   const std::lock_guard lock(state.building);
   if (state.built.load(std::memory_order_relaxed)) return;
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const Spec& input : inputs) shapes.push_back(input.shape);
   const std::size_t weights = state.weights.size(), slots = state.slots.size();
   const EagerScope eager;
@@ -188,6 +188,7 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
     }
   }
   std::vector<std::optional<Tensor>> masks;
+  masks.reserve(call.masks.size());
   for (const Tensor& mask : call.masks) {
     masks.push_back(mask.defined() ? std::optional(mask) : std::nullopt);
   }
@@ -206,6 +207,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   LayerState& state = LayerAccess::state(base);
   if (!state.built.load(std::memory_order_acquire)) {
     std::vector<Spec> specs;
+    specs.reserve(inputs.size());
     for (const Tensor& input : inputs) specs.push_back(spec_of(input));
     ensure_built(base, specs, site, inputs);
   }
@@ -236,7 +238,7 @@ std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
       for (int axis = 0; axis < shape.rank(); ++axis) {
         if (shape[axis] != kAny) continue;
         varies = true;
-        shape[axis] = axis == 0 ? kBatch[probe] : kOther[probe] + 24 * axis;
+        shape[axis] = axis == 0 ? kBatch[probe] : kOther[probe] + std::int64_t{24} * axis;
       }
       arguments.push_back(trace.add_input(shape, input.dtype, site));
     }

@@ -64,6 +64,7 @@ void MetricBase::accumulate(std::vector<Part> parts) {
   if (state.parts.empty()) {
     const EagerScope eager;
     std::vector<Variable> made;
+    made.reserve(parts.size());
     for (const Part& part : parts) {
       made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
                         VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),

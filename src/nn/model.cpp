@@ -99,6 +99,7 @@ namespace {
 
 std::vector<Spec> specs_of(const std::vector<Node>& nodes) {
   std::vector<Spec> specs;
+  specs.reserve(nodes.size());
   for (const Node& node : nodes) specs.push_back({node.shape(), node.dtype()});
   return specs;
 }

@@ -22,12 +22,14 @@ Node Input(InputOptions options, std::source_location site) {
 
 std::vector<Node> Layer::apply(std::vector<Node> inputs, std::source_location site) const {
   std::vector<Spec> specs;
+  specs.reserve(inputs.size());
   for (const Node& input : inputs) specs.push_back({input.shape(), input.dtype()});
   std::vector<Spec> outputs = detail::output_specs(*base_, specs, site);
   const std::size_t count = outputs.size();
   const auto call = std::make_shared<const detail::NodeCall>(
       detail::NodeCall{*this, std::move(inputs), std::move(outputs), site});
   std::vector<Node> nodes;
+  nodes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) nodes.push_back(LayerAccess::node(call, i));
   return nodes;
 }

@@ -280,6 +280,7 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   };
 
   std::vector<Tensor> clipped;
+  clipped.reserve(given.size());
   for (const std::size_t i : given) clipped.push_back(gradients[i]);
   clip_gradients(options, clipped);
   std::vector<OptimizerBase::Update> updates;

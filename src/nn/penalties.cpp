@@ -12,7 +12,6 @@ namespace tenure::nn {
 namespace {
 
 using detail::Json;
-using detail::number_in;
 
 Tensor norm_along(const Tensor& w, int axis) {
   return sqrt(sum(square(w), {axis}, {.keep_dims = true}));

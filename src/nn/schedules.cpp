@@ -14,7 +14,6 @@
 namespace tenure::nn {
 
 using detail::Json;
-using detail::number_in;
 
 namespace {
 
@@ -134,7 +133,7 @@ Schedule CosineDecay(CosineDecayOptions o) {
         const double highest = o.warmup_target.value_or(o.initial_learning_rate);
         const Tensor done = clip((warms ? step - o.warmup_steps : step) / o.decay_steps, 0.0, 1.0);
         const Tensor wave = (cos(done * std::numbers::pi) + 1.0) * 0.5;
-        const Tensor falling = (wave * (1 - o.alpha) + o.alpha) * highest;
+        Tensor falling = (wave * (1 - o.alpha) + o.alpha) * highest;
         if (!warms) return falling;
         const Tensor rising =
             step * ((highest - o.initial_learning_rate) / o.warmup_steps) + o.initial_learning_rate;

@@ -22,7 +22,7 @@ std::string own_name(const LayerBase& owner, const LayerBase& base) {
 std::string stem_of(const LayerBase& base, const std::string& name) {
   std::string stem = snake_case(base.class_name());
   for (const char* way : {"forward_", "backward_"}) {
-    if (name.starts_with(way)) stem = way + stem;
+    if (name.starts_with(way)) stem.insert(0, way);
   }
   return stem;
 }

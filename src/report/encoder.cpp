@@ -50,9 +50,8 @@ std::size_t Encoder::DimsHash::operator()(const std::vector<std::int64_t>& dims)
   return hash;
 }
 
-Writer::Text Encoder::literal(const char* text) {
-  if (text == nullptr) return 0;
-  const auto [found, added] = literals_.try_emplace(text, 0);
+Writer::Text Encoder::literal(std::string_view text) {
+  const auto [found, added] = literals_.try_emplace(text.data(), 0);
   if (added) found->second = writer_.string(text);
   return found->second;
 }
@@ -91,7 +90,7 @@ void Encoder::write_birth(const events::BirthEvent& event, std::uint32_t thread)
   if (!birth.symbolic) birth.storage = storages_.of(event.storage);
   birth.id = event.id;
   birth.op = (event.flags & events::kBackward) != 0 ? gradient_of(event.op) : literal(event.op);
-  birth.dtype = literal(tenure::name(event.dtype).data());
+  birth.dtype = literal(tenure::name(event.dtype));
   birth.shape = shape(dims, event.rank);
   birth.site = site(event.site);
   birth.nbytes = event.nbytes;
@@ -111,7 +110,7 @@ void Encoder::write_death(const events::DeathEvent& event, std::uint32_t thread)
     by = writer_.string(
         detail::ended_by(event.cause, event.by_kind, text_at(tail_of(event), event.by_size)));
   }
-  const Writer::Text cause = literal(tenure::name(event.cause).data());
+  const Writer::Text cause = literal(tenure::name(event.cause));
   writer_.death(event.time - start_, thread, holders_.of(event.holder), cause, site(event.site),
                 by);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -50,7 +51,11 @@ class Encoder {
     std::size_t operator()(const std::vector<std::int64_t>& dims) const;
   };
 
-  Writer::Text literal(const char* text);
+  // Of text that never changes; none for null.
+  Writer::Text literal(std::string_view text);
+  Writer::Text literal(const char* text) {
+    return text == nullptr ? 0 : literal(std::string_view(text));
+  }
   Writer::Text gradient_of(const char* op);
   Writer::Text shape(const std::byte* dims, std::size_t rank);
   Writer::Place site(std::source_location at);

@@ -363,7 +363,7 @@ class Reader {
     life.name = string(n[10]);
     life.owner = string(n[11]);
     life.before = (event.flags & kWasBefore) != 0;
-    builder_.birth(at, std::move(birth));
+    builder_.birth(at, birth);
   }
 
   std::uint32_t string(std::uint64_t number) const {

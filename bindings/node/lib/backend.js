@@ -250,8 +250,10 @@ class TenureBackend extends KernelBackend {
   }
 
   async time(run) {
+    bridge.flush();
     const start = util.now();
     run();
+    bridge.flush();
     return {kernelMs: util.now() - start};
   }
 

@@ -1,48 +1,43 @@
 // The crossing into native code (native/call.h is the other side). An op is written into shared
 // memory as integers and doubles, one call without arguments runs it, and what its results are
-// stands in the same memory afterwards.
+// stands in the same memory afterwards. Ops on small tensors wait in a queue, and so does the
+// disposal of those: one call runs many.
 'use strict';
 
 const native = require('./native');
-const {call} = native;
+const {call, flush} = native;
 
 const DOUBLES = 1024;
 const SMALL_BYTES = 4096;
-const DROPPED = 64; // with their count
-const FIXED_BYTES = DOUBLES * 8 + SMALL_BYTES + DROPPED * 4;
+const QUEUE = 1024; // integers
+const SPARE = 33; // with their count
 
 const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
 const DTYPE_CODES = {float32: 0, int32: 1, bool: 2, complex64: 3};
 
-let integers;
-let doubles;
-let smallFloats;
-let smallIntegers;
-let smallBytes;
-let dropped; // slots that the next call frees
-let capacity = 0; // of integers
+const QUEUE_AT = DOUBLES * 8 + SMALL_BYTES;
+const memory = new ArrayBuffer(QUEUE_AT + (QUEUE + SPARE) * 4);
+const doubles = new Float64Array(memory, 0, DOUBLES);
+const smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
+const smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
+const smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
+const queue = new Int32Array(memory, QUEUE_AT, QUEUE); // where the next entry goes, then entries
+const spare = new Int32Array(memory, QUEUE_AT + QUEUE * 4, SPARE); // how many, then empty slots
+
+let integers = new Int32Array(1 << 14);
 let at = 0; // where the next integer goes
 let doublesAt = 0;
 
-function share(count) {
-  if (dropped !== undefined) native.drop();
-  const memory = new ArrayBuffer(FIXED_BYTES + count * 4);
-  native.share(memory);
-  doubles = new Float64Array(memory, 0, DOUBLES);
-  smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
-  smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
-  smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
-  dropped = new Int32Array(memory, DOUBLES * 8 + SMALL_BYTES, DROPPED);
-  const before = integers;
-  integers = new Int32Array(memory, FIXED_BYTES, count);
-  if (before !== undefined) new Uint8Array(memory).set(new Uint8Array(before.buffer));
-  capacity = count;
-}
-share(1 << 14);
+native.share(integers.buffer, memory);
+flush(); // gives the first spare slots
 
 // Room for that many more integers, or for as many in the results.
 function reserve(count) {
-  if (at + count > capacity) share(Math.max(2 * capacity, at + count));
+  if (at + count <= integers.length) return;
+  const before = integers;
+  integers = new Int32Array(Math.max(2 * before.length, at + count));
+  integers.set(before);
+  native.share(integers.buffer, memory);
 }
 
 const codes = new Map(native.names().map((name, code) => [name, code]));
@@ -65,7 +60,7 @@ const MARGIN = 256;
 function putTensor(backend, info) {
   const shape = info.shape;
   const rank = shape.length;
-  if (at + rank + MARGIN > capacity) reserve(rank + MARGIN);
+  reserve(rank + MARGIN);
   integers[at] = backend.slotOf(info);
   integers[at + 1] = rank;
   at += 2;
@@ -157,41 +152,17 @@ function run(backend) {
   return resultAt(backend, 0);
 }
 
-// Ops of one or two tensors and nothing else, which programs are full of: in one piece, with all
-// that is known at hand.
 function runUnary(backend, code, x) {
-  const slot = backend.slotOf(x); // may cross, and so comes first
-  const {shape} = x;
-  const rank = shape.length;
-  if (rank + MARGIN > capacity) share(2 * (rank + MARGIN));
-  const to = integers;
-  to[0] = code;
-  to[1] = slot;
-  to[2] = rank;
-  for (let i = 0; i < rank; ++i) to[3 + i] = shape[i];
-  call();
-  return resultAt(backend, 0);
+  start(code);
+  putTensor(backend, x);
+  return run(backend);
 }
 
 function runBinary(backend, code, a, b) {
-  const slotA = backend.slotOf(a);
-  const slotB = backend.slotOf(b);
-  const shapeA = a.shape;
-  const shapeB = b.shape;
-  const rankA = shapeA.length;
-  const rankB = shapeB.length;
-  if (rankA + rankB + MARGIN > capacity) share(2 * (rankA + rankB + MARGIN));
-  const to = integers;
-  to[0] = code;
-  to[1] = slotA;
-  to[2] = rankA;
-  for (let i = 0; i < rankA; ++i) to[3 + i] = shapeA[i];
-  const next = 3 + rankA;
-  to[next] = slotB;
-  to[next + 1] = rankB;
-  for (let i = 0; i < rankB; ++i) to[next + 2 + i] = shapeB[i];
-  call();
-  return resultAt(backend, 0);
+  start(code);
+  putTensor(backend, a);
+  putTensor(backend, b);
+  return run(backend);
 }
 
 // The same for ops that give a list of results; `room` is how many integers that may take.
@@ -207,13 +178,88 @@ function runMany(backend, room = 0) {
   return results;
 }
 
-// Frees a slot. A small tensor's may wait for the next op, which spares a call.
-const SMALL_SIZE = 256; // elements
+// What waits. An entry of the queue is its length, a slot, an op's code and its inputs.
 
+const SMALL_SIZE = 256; // elements
+const SMALL_RANK = 6;
+const LONGEST = 3 + 2 * (2 + SMALL_RANK);
+const FREE = -1; // in place of a code: the slot is freed
+
+// Whether an op on a tensor of these data may wait.
+function isSmall(data, rank) {
+  return (
+    data.slot >= 0 && data.size <= SMALL_SIZE && data.dtype === 'float32' && rank <= SMALL_RANK
+  );
+}
+
+// The slot of the result that the op written at `to`, of this length, will have.
+function enqueue(to, length, code) {
+  const left = spare[0];
+  const slot = spare[left];
+  spare[0] = left - 1;
+  queue[to] = length;
+  queue[to + 1] = slot;
+  queue[to + 2] = code;
+  const end = to + length;
+  queue[0] = end;
+  if (left === 1 || end + LONGEST > QUEUE) flush();
+  return slot;
+}
+
+// Ops of floats that give floats, of one shape: `run` does them now, if they may not wait.
+function queueUnary(backend, code, x) {
+  const {dataId, shape} = x;
+  const rank = shape.length;
+  if (!isSmall(dataId, rank)) return runUnary(backend, code, x);
+  const to = queue[0];
+  queue[to + 3] = dataId.slot;
+  queue[to + 4] = rank;
+  for (let i = 0; i < rank; ++i) queue[to + 5 + i] = shape[i];
+  return backend.adopt(enqueue(to, 5 + rank, code), shape, 'float32', dataId.size);
+}
+
+// The larger of two shapes that are the same, or of which one is a single element's.
+function commonShape(a, sizeA, b, sizeB) {
+  const rank = a.length;
+  if (sizeA === 1 && rank <= b.length) return b;
+  if (sizeB === 1 && b.length <= rank) return a;
+  if (rank !== b.length) return undefined;
+  for (let i = 0; i < rank; ++i) {
+    if (a[i] !== b[i]) return undefined;
+  }
+  return a;
+}
+
+function queueBinary(backend, code, a, b) {
+  const dataA = a.dataId;
+  const dataB = b.dataId;
+  const shapeA = a.shape;
+  const shapeB = b.shape;
+  const rankA = shapeA.length;
+  const rankB = shapeB.length;
+  if (!isSmall(dataA, rankA) || !isSmall(dataB, rankB)) return runBinary(backend, code, a, b);
+  const shape = commonShape(shapeA, dataA.size, shapeB, dataB.size);
+  if (shape === undefined) return runBinary(backend, code, a, b);
+  const to = queue[0];
+  queue[to + 3] = dataA.slot;
+  queue[to + 4] = rankA;
+  for (let i = 0; i < rankA; ++i) queue[to + 5 + i] = shapeA[i];
+  const next = to + 5 + rankA;
+  queue[next] = dataB.slot;
+  queue[next + 1] = rankB;
+  for (let i = 0; i < rankB; ++i) queue[next + 2 + i] = shapeB[i];
+  const slot = enqueue(to, 7 + rankA + rankB, code);
+  return backend.adopt(slot, shape, 'float32', shape === shapeA ? dataA.size : dataB.size);
+}
+
+// Frees a slot.
 function drop(slot, size) {
-  const count = ++dropped[0];
-  dropped[count] = slot;
-  if (size > SMALL_SIZE || count === DROPPED - 1) native.drop();
+  const to = queue[0];
+  queue[to] = 3;
+  queue[to + 1] = slot;
+  queue[to + 2] = FREE;
+  queue[0] = to + 3;
+  if (size > SMALL_SIZE || to + 3 + LONGEST > QUEUE) flush();
 }
 
 // Frees slots for good: no other tensor will be in them, so that who still knows their numbers
@@ -291,7 +337,7 @@ const MEMORY_FIELDS = [
 ];
 
 // What Tenure's ledger says of the process, and how many of this thread's bytes V8 knows of.
-function memory() {
+function memoryInfo() {
   native.memory();
   return Object.fromEntries(MEMORY_FIELDS.map((name, i) => [name, doubles[i]]));
 }
@@ -299,7 +345,8 @@ function memory() {
 module.exports = {
   aside,
   drop,
-  memory,
+  flush,
+  memory: memoryInfo,
   op,
   putDouble,
   putDtype,
@@ -309,6 +356,8 @@ module.exports = {
   putTensor,
   putTensors,
   putText,
+  queueBinary,
+  queueUnary,
   read,
   reserve,
   retire,

@@ -19,14 +19,15 @@ namespace {
 
 constexpr std::size_t kDoubles = 1024;
 constexpr std::size_t kSmallBytes = 4096;
-constexpr std::size_t kDropped = 64;  // with their count
+constexpr std::size_t kQueue = 1024;
+constexpr std::size_t kSpare = 33;  // with their count
 // How far what V8 knows of our memory may be from the truth before it is told.
 constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
 
 struct Environment {
   Slots slots;
   Shared shared;
-  napi_ref buffer = nullptr;  // keeps the shared memory
+  napi_ref buffers[2] = {};  // keep the shared memory
   std::int64_t told = 0;
 };
 
@@ -58,11 +59,40 @@ void tell_v8(napi_env env, Environment& state) {
   if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
 }
 
-// Frees what JavaScript has let go of since it last called.
-void drain(Environment& state) {
-  std::int32_t* const dropped = state.shared.dropped;
-  const std::int32_t count = std::exchange(dropped[0], 0);
-  for (std::int32_t i = 1; i <= count; ++i) state.slots.drop(dropped[i]);
+// Does what waits, in the order in which JavaScript asked for it.
+void run_queue(Environment& state) {
+  static const std::vector<Row>& rows = all_rows();
+  const std::span<std::int32_t> queue = state.shared.queue;
+  const auto end = static_cast<std::size_t>(queue[0]);
+  std::exception_ptr wrong;  // a slot that cannot be freed
+  queue[0] = 1;
+  for (std::size_t at = 1; at < end;) {
+    const auto length = static_cast<std::size_t>(queue[at]);
+    const std::int32_t slot = queue[at + 1];
+    const std::int32_t code = queue[at + 2];
+    try {
+      if (code < 0) {
+        state.slots.drop(slot);
+      } else {
+        Call call(state.slots, state.shared, queue.subspan(at + 2, length - 2), slot);
+        rows[static_cast<std::size_t>(code)].run(call);
+      }
+    } catch (...) {
+      if (code < 0) {
+        wrong = std::current_exception();
+      } else {
+        state.slots.put(slot, std::current_exception());
+      }
+    }
+    at += length;
+  }
+  const std::span<std::int32_t> spare = state.shared.spare;
+  for (auto count = static_cast<std::size_t>(spare[0]) + 1; count < spare.size(); ++count) {
+    spare[count] = state.slots.spare();
+    spare[0] = static_cast<std::int32_t>(count);
+  }
+  if (wrong != nullptr) [[unlikely]]
+    std::rethrow_exception(wrong);
 }
 
 // The problem with its values. The lines behind it name the places in this binding that called the
@@ -98,16 +128,16 @@ napi_value entry(napi_env env, napi_callback_info info) {
 
 napi_value call(napi_env env, Environment& state, napi_value*) {
   static const std::vector<Row>& rows = all_rows();
-  drain(state);
+  run_queue(state);
   Call call(state.slots, state.shared);
   rows[static_cast<std::size_t>(state.shared.integers[0])].run(call);
   tell_v8(env, state);
   return nullptr;
 }
 
-// Frees what was let go of now, instead of with the next op.
-napi_value drop(napi_env env, Environment& state, napi_value*) {
-  drain(state);
+// Does what waits now, instead of with the next call.
+napi_value flush(napi_env env, Environment& state, napi_value*) {
+  run_queue(state);
   tell_v8(env, state);
   return nullptr;
 }
@@ -157,6 +187,7 @@ Tensor from_bytes(const std::byte* data, std::size_t size, DType dtype, const Sh
 
 // A tensor of a dtype and a shape, whose bytes are a typed array's.
 napi_value write_tensor(napi_env env, Environment& state, napi_value* arguments) {
+  run_queue(state);
   Call call(state.slots, state.shared);
   const DType dtype = call.dtype();
   const Shape shape = call.shape();
@@ -191,6 +222,7 @@ void copy_out(const Tensor& tensor, std::byte* to) {
 }
 
 napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) {
+  run_queue(state);
   const Tensor& tensor = state.slots.at(state.shared.integers[0]);
   const Bytes bytes = typed_array(env, arguments[0]);
   if (bytes.size != tensor.nbytes()) throw ValueError("tfjs: a read of another size");
@@ -208,26 +240,30 @@ void retire(Call& call) {
 constexpr Row kSmallRows[] = {
     {"write_small", write_small}, {"read_small", read_small}, {"retire", retire}};
 
-// Takes an ArrayBuffer as the memory that both sides know.
+// Takes two ArrayBuffers as the memory that both sides know: one for integers, which grows, and one
+// for all else.
 napi_value share(napi_env env, Environment& state, napi_value* arguments) {
-  void* data = nullptr;
-  std::size_t size = 0;
-  check(env, napi_get_arraybuffer_info(env, arguments[0], &data, &size));
-  constexpr std::size_t kRest =
-      kDoubles * sizeof(double) + kSmallBytes + kDropped * sizeof(std::int32_t);
-  if (size < 2 * kRest) throw ValueError("tfjs: the shared memory is too small");
-  if (state.buffer != nullptr) check(env, napi_delete_reference(env, state.buffer));
-  check(env, napi_create_reference(env, arguments[0], 1, &state.buffer));
-  auto* bytes = static_cast<std::byte*>(data);
+  void* data[2] = {};
+  std::size_t size[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    check(env, napi_get_arraybuffer_info(env, arguments[i], &data[i], &size[i]));
+  }
+  if (size[1] != kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare) * sizeof(std::int32_t))
+    throw ValueError("tfjs: the shared memory is of another size");
+  for (int i = 0; i < 2; ++i) {
+    if (state.buffers[i] != nullptr) check(env, napi_delete_reference(env, state.buffers[i]));
+    state.buffers[i] = nullptr;
+    check(env, napi_create_reference(env, arguments[i], 1, &state.buffers[i]));
+  }
+  state.shared.integers = {static_cast<std::int32_t*>(data[0]), size[0] / sizeof(std::int32_t)};
+  auto* bytes = static_cast<std::byte*>(data[1]);
   // Doubles first: they are the ones that want alignment.
   state.shared.doubles = {reinterpret_cast<double*>(bytes), kDoubles};
   bytes += kDoubles * sizeof(double);
   state.shared.bytes = {bytes, kSmallBytes};
   bytes += kSmallBytes;
-  state.shared.dropped = reinterpret_cast<std::int32_t*>(bytes);
-  bytes += kDropped * sizeof(std::int32_t);
-  state.shared.integers = {reinterpret_cast<std::int32_t*>(bytes),
-                           (size - kRest) / sizeof(std::int32_t)};
+  state.shared.queue = {reinterpret_cast<std::int32_t*>(bytes), kQueue};
+  state.shared.spare = {state.shared.queue.data() + kQueue, kSpare};
   return nullptr;
 }
 
@@ -246,7 +282,7 @@ napi_value names(napi_env env, Environment&, napi_value*) {
 // What the ledger of the process says, and of which of this environment's bytes V8 knows, as
 // doubles in the shared memory.
 napi_value memory_info(napi_env, Environment& state, napi_value*) {
-  drain(state);
+  run_queue(state);
   const MemoryInfo info = memory();
   const std::size_t values[] = {info.tensors,       info.storages,     info.live_bytes,
                                 info.peak_bytes,    info.pooled_bytes, info.slack_bytes,
@@ -297,10 +333,10 @@ NAPI_MODULE_INIT() {
   }
   try {
     add<0, call>(env, exports, "call", raw);
-    add<0, drop>(env, exports, "drop", raw);
+    add<0, flush>(env, exports, "flush", raw);
     add<1, write_tensor>(env, exports, "write", raw);
     add<1, read_tensor>(env, exports, "read", raw);
-    add<1, share>(env, exports, "share", raw);
+    add<2, share>(env, exports, "share", raw);
     add<0, names>(env, exports, "names", raw);
     add<0, memory_info>(env, exports, "memory", raw);
     add<1, set_threads>(env, exports, "setThreads", raw);

@@ -34,23 +34,33 @@ int dtype_code(DType dtype) {
   return code;
 }
 
-void Slots::raise_empty(std::int32_t slot) {
+void Slots::raise_empty(std::int32_t slot) const {
+  if (const auto error = errors_.find(slot); error != errors_.end()) {
+    std::rethrow_exception(error->second);
+  }
   raise<ValueError>("tfjs: no tensor is in slot {}: it was freed, or its backend was removed",
                     slot);
 }
 
-std::int32_t Slots::take(Tensor tensor) {
-  bytes_ += bytes_of(tensor);
+std::int32_t Slots::spare() {
   if (free_.empty()) {
-    tensors_.push_back(std::move(tensor));
+    tensors_.emplace_back();
     // So that drop cannot throw.
     if (free_.capacity() < tensors_.capacity()) free_.reserve(tensors_.capacity());
     return static_cast<std::int32_t>(tensors_.size() - 1);
   }
   const std::int32_t slot = free_.back();
   free_.pop_back();
-  tensors_[static_cast<std::size_t>(slot)] = std::move(tensor);
   return slot;
+}
+
+void Slots::put(std::int32_t slot, Tensor tensor) {
+  bytes_ += bytes_of(tensor);
+  tensors_[static_cast<std::size_t>(slot)] = std::move(tensor);
+}
+
+void Slots::put(std::int32_t slot, std::exception_ptr error) {
+  errors_.insert_or_assign(slot, std::move(error));
 }
 
 void Slots::drop(std::int32_t slot) {
@@ -59,6 +69,7 @@ void Slots::drop(std::int32_t slot) {
 }
 
 void Slots::retire(std::int32_t slot) {
+  if (!errors_.empty() && errors_.erase(slot) > 0) return;
   bytes_ -= bytes_of(at(slot));
   tensors_[static_cast<std::size_t>(slot)] = Tensor();
 }
@@ -66,7 +77,7 @@ void Slots::retire(std::int32_t slot) {
 Tensor Call::tensor() {
   const Tensor& held = slots_.at(next());
   const std::int32_t rank = next();
-  const std::int32_t* const dims = &shared_.integers[read_];
+  const std::int32_t* const dims = integers_.data() + read_;
   read_ += static_cast<std::size_t>(rank);
   const Shape& own = detail::Access::header(held)->layout.shape;
   if (own.rank() == rank && std::equal(dims, dims + rank, own.begin())) return held;
@@ -76,7 +87,7 @@ Tensor Call::tensor() {
 }
 
 std::optional<Tensor> Call::maybe_tensor() {
-  if (shared_.integers[read_] >= 0) return tensor();
+  if (integers_[read_] >= 0) return tensor();
   ++read_;
   return {};
 }
@@ -113,14 +124,20 @@ void Call::give(Tensor result) {
   if (!header.layout.contiguous || header.storage->nbytes > header.layout.nbytes()) [[unlikely]] {
     result = ops::apply(ops::kCopy, {}, std::source_location::current(), std::move(result));
   }
+  if (result_ >= 0) {
+    slots_.put(result_, std::move(result));
+    return;
+  }
   const Layout& layout = detail::Access::header(result)->layout;  // the slot keeps it
   const auto rank = static_cast<std::size_t>(layout.shape.rank());
-  if (written_ + 3 + rank > shared_.integers.size()) [[unlikely]] {
+  if (written_ + 3 + rank > integers_.size()) [[unlikely]] {
     raise<ValueError>("tfjs: no room for results of rank {} in {} integers", rank,
-                      shared_.integers.size());
+                      integers_.size());
   }
   const int dtype = dtype_code(layout.dtype);
-  put(slots_.take(std::move(result)));
+  const std::int32_t slot = slots_.spare();
+  slots_.put(slot, std::move(result));
+  put(slot);
   put(dtype);
   put(layout.shape.rank());
   for (const std::int64_t dim : layout.shape) put(static_cast<std::int32_t>(dim));
@@ -137,7 +154,7 @@ const std::vector<Row>& all_rows() {
     std::vector<Row> made;
     for (const std::span<const Row> rows :
          {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(),
-          window_rows(), image_rows(), index_rows(), recurrent_rows()}) {
+          window_rows(), image_rows(), index_rows(), recurrent_rows(), adam_rows()}) {
       made.insert(made.end(), rows.begin(), rows.end());
     }
     return made;

@@ -4,10 +4,16 @@
 //
 // Tensors stay here, in slots; JavaScript holds the slots' numbers. A TensorFlow.js tensor may show
 // the data of another under a shape of its own, so shapes come with the inputs.
+//
+// What JavaScript knows the result of beforehand need not cross at once: ops on small tensors, and
+// the disposal of those, wait in a queue that every call runs first. Such an op has its result's
+// slot from a list of spare ones, and an error of its waits in that slot for who uses the result.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,31 +37,39 @@ class Slots {
       raise_empty(slot);
     return tensors_[index];
   }
-  std::int32_t take(Tensor tensor);
+  std::int32_t spare();  // an empty slot
+  void put(std::int32_t slot, Tensor tensor);
+  void put(std::int32_t slot, std::exception_ptr error);  // why there is no tensor
   void drop(std::int32_t slot);
   void retire(std::int32_t slot);  // the same, and no other tensor will be there
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  [[noreturn]] static void raise_empty(std::int32_t slot);
+  [[noreturn]] void raise_empty(std::int32_t slot) const;
   std::vector<Tensor> tensors_;
+  std::map<std::int32_t, std::exception_ptr> errors_;
   std::vector<std::int32_t> free_;
   std::int64_t bytes_ = 0;
 };
 
-// The memory that both sides know: integers, doubles, the bytes of a small tensor, and the slots of
-// small tensors that JavaScript has disposed of since the last call: their count, then their
-// numbers.
+// The memory that both sides know: integers, doubles, the bytes of a small tensor, and what waits.
 struct Shared {
   std::span<std::int32_t> integers;
-  std::int32_t* dropped = nullptr;
   std::span<double> doubles;
   std::span<std::byte> bytes;
+  // Where the next entry goes, then the entries: their length, a slot, an op's code (below zero:
+  // the slot is freed) and its inputs.
+  std::span<std::int32_t> queue;
+  std::span<std::int32_t> spare;  // how many, then as many empty slots
 };
 
 class Call {
  public:
-  Call(Slots& slots, const Shared& shared) : slots_(slots), shared_(shared) {}
+  Call(Slots& slots, const Shared& shared)
+      : slots_(slots), shared_(shared), integers_(shared.integers) {}
+  // Of an op that waited, whose one result goes into a slot.
+  Call(Slots& slots, const Shared& shared, std::span<std::int32_t> integers, std::int32_t result)
+      : slots_(slots), shared_(shared), integers_(integers), result_(result) {}
 
   std::int32_t slot() { return next(); }
   Tensor tensor();
@@ -76,11 +90,13 @@ class Call {
   const Shared& shared() const { return shared_; }
 
  private:
-  std::int32_t next() { return shared_.integers[read_++]; }
-  void put(std::int32_t value) { shared_.integers[written_++] = value; }
+  std::int32_t next() { return integers_[read_++]; }
+  void put(std::int32_t value) { integers_[written_++] = value; }
 
   Slots& slots_;
   const Shared& shared_;
+  std::span<std::int32_t> integers_;
+  std::int32_t result_ = -1;
   std::size_t read_ = 1;  // behind the op's code
   std::size_t read_doubles_ = 0;
   std::size_t written_ = 0;
@@ -100,6 +116,7 @@ std::span<const Row> window_rows();
 std::span<const Row> image_rows();
 std::span<const Row> index_rows();
 std::span<const Row> recurrent_rows();
+std::span<const Row> adam_rows();
 const std::vector<Row>& all_rows();
 
 }  // namespace tenure::node

@@ -244,7 +244,8 @@ test('tensors of a backend that was removed are gone, and harm nobody', async ()
   const before = tenure.memory().tensors;
   const others = Array.from({length: 200}, (_, i) => tf.scalar(100 + i));
   assert.throws(() => kept.dataSync(), /no tensor is in slot \d+: it was freed, or its backend/);
-  assert.throws(() => tf.add(kept, 1), /no tensor is in slot/);
+  assert.throws(() => tf.greater(kept, 1), /no tensor is in slot/);
+  assert.throws(() => tf.add(kept, 1).dataSync(), /no tensor is in slot/); // it waits until then
   tf.dispose([small, large]);
   assert.strictEqual(tenure.memory().tensors, before + 200);
   assert.strictEqual(backend.numDataIds(), 0);
@@ -257,6 +258,68 @@ test('a slot that cannot be freed does not spoil the calls after it', () => {
   const x = tf.scalar(3);
   assert.throws(() => bridge.drop(1 << 30, Infinity), /no tensor is in slot/);
   assert.strictEqual(x.square().arraySync(), 9);
+});
+
+test('small ops wait for the next call, and are done in order', () => {
+  const before = tenure.memory().tensors;
+  const ops = [
+    ['add', (v) => v + 0.5],
+    ['sub', (v) => v - 0.5],
+    ['mul', (v) => v * 0.5],
+    ['maximum', (v) => Math.max(v, 0.5)],
+    ['minimum', (v) => Math.min(v, 2.5)],
+    ['squaredDifference', (v) => (v - 0.5) ** 2],
+  ];
+  tf.tidy(() => {
+    let x = tf.tensor([1, 2, 3]);
+    let wanted = [1, 2, 3];
+    for (let i = 0; i < 1000; ++i) {
+      const [name, by] = ops[(i * 7 + (i >> 3)) % ops.length];
+      const other = tf.scalar(name === 'minimum' ? 2.5 : 0.5);
+      const y = i % 2 === 0 ? x[name](other) : x.reshape([1, 3])[name](other).reshape([3]);
+      if (i % 3 === 0) tf.dispose([other, x]);
+      wanted = wanted.map((v) => Math.fround(by(v)));
+      if (i % 50 === 0) assert.deepStrictEqual([...y.dataSync()], wanted);
+      x = y;
+    }
+    assert.deepStrictEqual([...x.dataSync()], wanted);
+  });
+  assert.strictEqual(tenure.memory().tensors, before);
+});
+
+test('an op that waited and failed says so to who uses its result, and to nobody else', () => {
+  const program = `
+    const tf = require('@tensorflow/tfjs');
+    const tenure = require('.');
+    const x = tf.fill([64], 3);
+    const before = tenure.memory().tensors;
+    const results = Array.from({length: 20000}, () => x.square());
+    const codes = new Map();
+    for (const y of results) {
+      let code = 'right';
+      try {
+        if (y.dataSync()[63] !== 9) code = 'wrong';
+      } catch (error) {
+        code = error.code;
+      }
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+    const last = results[results.length - 1];
+    let code;
+    try {
+      last.neg().exp().dataSync();
+    } catch (error) {
+      code = error.code;
+    }
+    tf.dispose(results);
+    const left = tenure.memory().tensors - before;
+    console.log([...codes.keys()].join(), code, left, x.square().dataSync()[0]);`;
+  const {stdout, stderr} = spawnSync(process.execPath, ['-e', program], {
+    cwd: path.dirname(__dirname),
+    encoding: 'utf8',
+    env: {...process.env, TENURE_MEMORY_BUDGET: '1MiB'},
+  });
+  assert.match(stdout, /^right,OutOfMemoryError OutOfMemoryError 0 9$/m, stderr);
 });
 
 test('an op whose numbers are more than the shared memory holds keeps what it had written', () => {

@@ -163,7 +163,8 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     Tensor mask = mask_of(inputs, call, axes);
     if (mask.defined()) {
       while (mask.rank() < scores.rank()) {
-        mask = expand_dims(std::move(mask), mask.rank() - 2 * axes.rank());
+        const int axis = mask.rank() - 2 * axes.rank();
+        mask = expand_dims(std::move(mask), axis);
       }
       scores = masked(std::move(scores), mask);
     }

@@ -120,7 +120,7 @@ class ConvTransposeLayer final : public ConfiguredLayer<ConvTransposeOptions> {
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
-    const Shape given = x.shape();
+    const Shape& given = x.shape();
     check_rank(given, Count + 2);
     Shape output = given;
     output[how_.channels_first ? 1 : -1] = options_.filters;

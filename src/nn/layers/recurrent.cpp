@@ -181,13 +181,16 @@ namespace {
 template <class Self, class O>
 class SequenceLayer : public ConfiguredLayer<O, SequenceBase> {
  public:
-  using ConfiguredLayer<O, SequenceBase>::ConfiguredLayer;
   Layer copy(const std::string& name, bool go_backwards, std::source_location site) const override {
     O options = this->options_;
     options.name = name;
     options.go_backwards = go_backwards;
     return Layer(make_base<Self>(site, std::move(options), site));
   }
+
+ private:
+  friend Self;
+  using ConfiguredLayer<O, SequenceBase>::ConfiguredLayer;
 };
 
 class SimpleRNNLayer final : public SequenceLayer<SimpleRNNLayer, SimpleRNNOptions> {

@@ -210,6 +210,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
                     gates == gates_ ? weight : columns(weight, 0, gates));
     }
     std::vector<Tensor> each;
+    each.reserve(static_cast<std::size_t>(gates));
     for (int g = 0; g < gates; ++g) {
       each.push_back(matmul(x * masks[static_cast<std::size_t>(g)], columns(weight, g, 1)));
     }
@@ -334,6 +335,7 @@ class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBa
 
   void build_all(const std::vector<Shape>& inputs) override {
     std::vector<Spec> specs;
+    specs.reserve(inputs.size());
     for (const Shape& input : inputs) specs.push_back({input, options_.dtype});
     for (CellBase* cell : cells_) {
       ensure_built(*cell, specs, LayerAccess::state(*cell).label->site);

@@ -145,6 +145,7 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
     }
     const std::vector<Tensor> filters = split(filter, 4, -1);
     std::vector<Tensor> gates;
+    gates.reserve(4);
     for (std::size_t g = 0; g < 4; ++g) {
       gates.push_back(conv2d(x * call.drawn.parts[part].tensors[g], filters[g], how));
     }

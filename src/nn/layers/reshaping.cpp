@@ -1,5 +1,6 @@
 #include "tenure/nn/reshaping_layers.h"
 
+#include <algorithm>
 #include <array>
 
 #include "nn/layers/common.h"
@@ -75,7 +76,7 @@ class FlattenLayer final : public ConfiguredLayer<FlattenOptions> {
   const char* class_name() const override { return "Flatten"; }
   void build(const Shape& input) override { check_rank_from(input, 1); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape shape = x.shape();
+    const Shape& shape = x.shape();
     check_rank_from(shape, 1);
     Tensor y = x;
     if (channels_first_ && shape.rank() > 2) {
@@ -106,7 +107,7 @@ class ReshapeLayer final : public ConfiguredLayer<ReshapeOptions> {
   const char* class_name() const override { return "Reshape"; }
   void build(const Shape& input) override { check_rank_from(input, 1); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape given = x.shape();
+    const Shape& given = x.shape();
     check_rank_from(given, 1);
     const std::int64_t elements = elements_of(given);
     std::int64_t known = 1;
@@ -160,7 +161,7 @@ class RepeatVectorLayer final : public ConfiguredLayer<RepeatVectorOptions> {
   const char* class_name() const override { return "RepeatVector"; }
   void build(const Shape& input) override { check_rank(input, 2); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape shape = x.shape();
+    const Shape& shape = x.shape();
     check_rank(shape, 2);
     return broadcast_to(expand_dims(x, 1), {shape[0], options_.n, shape[1]});
   }
@@ -177,7 +178,7 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
   const char* class_name() const override { return kName; }
   void build(const Shape& input) override { check_rank(input, Count + 2); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape given = x.shape();
+    const Shape& given = x.shape();
     check_rank(given, Count + 2);
     Shape begin = Shape::filled(Count + 2, 0), size = given;
     for (int i = 0; i < Count; ++i) {
@@ -214,10 +215,8 @@ class ZeroPaddingLayer final : public ConfiguredLayer<ZeroPaddingOptions<Count>>
   Tensor call(const Tensor& x, const Call&) override {
     check_rank(x.shape(), Count + 2);
     Paddings all(Count + 2, {0, 0});
-    for (int i = 0; i < Count; ++i) {
-      all[static_cast<std::size_t>(first_axis(channels_first_) + i)] =
-          this->options_.padding[static_cast<std::size_t>(i)];
-    }
+    const auto& padding = this->options_.padding;
+    std::copy(padding.begin(), padding.end(), all.begin() + first_axis(channels_first_));
     return pad(x, all);
   }
 
@@ -233,7 +232,7 @@ class ZeroPaddingLayer final : public ConfiguredLayer<ZeroPaddingOptions<Count>>
 
 // Each element along the axes from `first` on as often as `factors` say.
 Tensor repeated(const Tensor& x, int first, const Shape& factors) {
-  const Shape given = x.shape();
+  const Shape& given = x.shape();
   Shape apart, wide, joined;
   for (int axis = 0; axis < given.rank(); ++axis) {
     const bool grows = axis >= first && axis < first + factors.rank();

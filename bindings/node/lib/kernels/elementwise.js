@@ -70,16 +70,37 @@ const BINARY = {
   Sub: 'sub',
 };
 
-function unary(code) {
-  return ({inputs, backend}) => b.runUnary(backend, code, inputs.x);
+// The kernels of both whose results are not floats when their inputs are.
+const OF_OTHER_DTYPES = new Set([
+  'BitwiseAnd',
+  'Equal',
+  'FloorDiv',
+  'Greater',
+  'GreaterEqual',
+  'IsFinite',
+  'IsInf',
+  'IsNan',
+  'Less',
+  'LessEqual',
+  'LogicalAnd',
+  'LogicalNot',
+  'LogicalOr',
+  'LogicalXor',
+  'NotEqual',
+]);
+
+function unary(name, code) {
+  const run = OF_OTHER_DTYPES.has(name) ? b.runUnary : b.queueUnary;
+  return ({inputs, backend}) => run(backend, code, inputs.x);
 }
 
 function binary(name, code) {
+  const run = OF_OTHER_DTYPES.has(name) ? b.runBinary : b.queueBinary;
   const host = onHost(name);
   return (args) => {
     const {inputs, backend} = args;
     if (inputs.a.dtype === 'string') return host(args);
-    return b.runBinary(backend, code, inputs.a, inputs.b);
+    return run(backend, code, inputs.a, inputs.b);
   };
 }
 
@@ -157,7 +178,7 @@ const kernels = {
   Select: select,
   Step: withAlpha(b.op('step')),
 };
-for (const [kernel, name] of Object.entries(UNARY)) kernels[kernel] = unary(b.op(name));
+for (const [kernel, name] of Object.entries(UNARY)) kernels[kernel] = unary(kernel, b.op(name));
 for (const [kernel, name] of Object.entries(BINARY)) kernels[kernel] = binary(kernel, b.op(name));
 
 module.exports = kernels;

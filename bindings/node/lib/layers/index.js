@@ -1,16 +1,21 @@
 'use strict';
-// Layers that run natively as a whole.
+// Layers, and the step of an optimizer, that run natively as a whole.
 
 const {registerKernel, serialization} = require('@tensorflow/tfjs-core');
-const {isLayers, onEachLoaded} = require('../loaded');
-const {install, nativeLayers} = require('./recurrent');
+const {isCore, isLayers, onEachLoaded} = require('../loaded');
+const adam = require('./adam');
+const recurrent = require('./recurrent');
+const {nativeLayers} = require('./switch');
+
+const kernels = {...require('./recurrent_kernels'), ...adam.kernels};
 
 function registerLayers(backendName) {
-  for (const [kernelName, kernelFunc] of Object.entries(require('./recurrent_kernels'))) {
+  for (const [kernelName, kernelFunc] of Object.entries(kernels)) {
     registerKernel({kernelName, backendName, kernelFunc});
   }
   onEachLoaded(exports => {
-    if (isLayers(exports)) install(exports, exports.serialization || serialization);
+    if (isCore(exports)) adam.install(exports);
+    if (isLayers(exports)) recurrent.install(exports, exports.serialization || serialization);
   });
 }
 

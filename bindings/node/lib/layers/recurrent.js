@@ -5,6 +5,7 @@
 // numbers.
 
 const {cast, engine, getBackend, tidy} = require('@tensorflow/tfjs-core');
+const {nativeLayers} = require('./switch');
 
 const ACTIVATIONS = new Set(['linear', 'tanh', 'relu', 'sigmoid', 'hardSigmoid']);
 
@@ -83,19 +84,6 @@ function fusedCall(layer, x, kwargs, attrs) {
   });
 }
 
-let on = true;
-
-// Whether recurrent layers run fused on this backend (they do, until told otherwise).
-function nativeLayers(enable) {
-  if (enable !== undefined) {
-    if (typeof enable !== 'boolean') {
-      throw new TypeError(`nativeLayers: expected true or false, got: ${enable}`);
-    }
-    on = enable;
-  }
-  return on;
-}
-
 const patched = new WeakSet();
 
 // Takes over what the layers of this copy of tfjs-layers do, when the backend is ours.
@@ -110,7 +98,7 @@ function install(tfl, serialization) {
   prototype.call = function call(inputs, kwargs) {
     const x = Array.isArray(inputs) ? inputs[0] : inputs;
     const {gradientDepth} = engine().state;
-    if (on && gradientDepth < 2 && getBackend() === 'tenure' &&
+    if (nativeLayers() && gradientDepth < 2 && getBackend() === 'tenure' &&
         (!Array.isArray(inputs) || inputs.length === 1)) {
       const initial = kwargs == null ? null : kwargs.initialState;
       const attrs = fusible(this, x, kwargs, kinds);
@@ -123,4 +111,4 @@ function install(tfl, serialization) {
   };
 }
 
-module.exports = {install, nativeLayers, recurrent};
+module.exports = {install, recurrent};
