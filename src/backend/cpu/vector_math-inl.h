@@ -71,13 +71,14 @@ struct MathConstants<float> {
       0x1.306fep+0f,  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
       0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
       0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
-  // The same times the first, which is such that all are nearly floats (off by 0.23 ULP at most)
-  // and that exp is a normal number wherever sigmoid is not 0.
-  static constexpr float kScaledPowersOfSixteenths[] = {
-      0x1.65e90cp+24f, 0x1.75c1a2p+24f, 0x1.864dd2p+24f, 0x1.97959p+24f,
-      0x1.a9a128p+24f, 0x1.bc7948p+24f, 0x1.d026fcp+24f, 0x1.e4b3bap+24f,
-      0x1.fa2962p+24f, 0x1.084922p+25f, 0x1.13fc92p+25f, 0x1.2034ap+25f,
-      0x1.2cf72cp+25f, 0x1.3a4a58p+25f, 0x1.48348ap+25f, 0x1.56bc72p+25f};
+  // The same times this, which is such that all are nearly floats (off by 0.23 ULP at most) and
+  // that exp is a normal number wherever sigmoid is not 0. As bits, without the sixteenths
+  // themselves, which come back with n when it is added to the exponent.
+  static constexpr float kSigmoidScale = 0x1.65e90cp+24f;
+  static constexpr Bits kScaledPowersOfSixteenths[] = {
+      0x4bb2f486, 0x4bb2e0d1, 0x4bb326e9, 0x4bb3cac8, 0x4bb4d094, 0x4bb63ca4,
+      0x4bb8137e, 0x4bba59dd, 0x4bbd14b1, 0x4bbc2491, 0x4bb9fe49, 0x4bb81a50,
+      0x4bb67b96, 0x4bb5252c, 0x4bb41a45, 0x4bb35e39};
   // p of expm1(r) = r p(r) for |r| <= ln2 / 32; relative error of exp 2^-29.
   static constexpr float kExpm1OfSixteenths[] = {1.0f, 0x1.00022p-1f, 0x1.555556p-3f};
   static constexpr float kTwoThirds = 0x1.555556p-1f;
@@ -220,15 +221,34 @@ HWY_INLINE V scale(D d, V v, const Reduced<V>& x) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// powers[0] exp(x), where the powers go up by sixteenths.
+// power exp(r)
 template <class D, class V>
-HWY_INLINE V exp_by_table(D d, V x, const float (&powers)[16]) {
-  const Reduced<V> fine = reduce(d, x, Constants<D>::kSixteenthsRounder);
+HWY_INLINE V times_exp_of_remainder(D d, V power, V r) {
+  const V slope = polynomial(d, r, Constants<D>::kExpm1OfSixteenths);
+  return hn::MulAdd(hn::Mul(power, r), slope, power);
+}
+
+template <class D, class V>
+HWY_INLINE V exp_by_table(D d, V x) {
+  using C = Constants<D>;
+  const Reduced<V> fine = reduce(d, x, C::kSixteenthsRounder);
   // Of an index the instruction takes the low four bits.
-  const V power{
-      _mm512_permutexvar_ps(_mm512_castps_si512(fine.rounder.raw), _mm512_loadu_ps(powers))};
-  const V slope = polynomial(d, fine.r, Constants<D>::kExpm1OfSixteenths);
-  return scale(d, hn::MulAdd(hn::Mul(power, fine.r), slope, power), fine);
+  const V power{_mm512_permutexvar_ps(_mm512_castps_si512(fine.rounder.raw),
+                                      _mm512_loadu_ps(C::kPowersOfSixteenths))};
+  return scale(d, times_exp_of_remainder(d, power, fine.r), fine);
+}
+
+// kSigmoidScale exp(x), for a normal result.
+template <class D, class V>
+HWY_INLINE V scaled_exp_by_table(D d, V x) {
+  using C = Constants<D>;
+  const Reduced<V> fine = reduce(d, x, C::kSixteenthsRounder);
+  const __m512i sixteenths = _mm512_castps_si512(fine.rounder.raw);
+  const __m512i power =
+      _mm512_permutexvar_epi32(sixteenths, _mm512_loadu_si512(C::kScaledPowersOfSixteenths));
+  const __m512i exponent = _mm512_slli_epi32(sixteenths, C::kMantissaBits - 4);
+  const V scaled{_mm512_castsi512_ps(_mm512_add_epi32(power, exponent))};
+  return times_exp_of_remainder(d, scaled, fine.r);
 }
 
 template <class V>
@@ -240,7 +260,7 @@ template <class D, class V>
 HWY_INLINE V exp_within(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   if constexpr (kSixteenFloats<V>) {
-    return exp_by_table(d, x, Constants<D>::kPowersOfSixteenths);
+    return exp_by_table(d, x);
   }
 #endif
   const Reduced<V> reduced = reduce(d, x);
@@ -287,8 +307,8 @@ HWY_INLINE V sigmoid(D d, V x) {
   const V bounded = at_least(d, at_most(d, x, C::kSigmoidMax), C::kExpMin);
 #if HWY_TARGET == HWY_AVX3
   if constexpr (kSixteenFloats<V>) {
-    const V v = exp_by_table(d, bounded, C::kScaledPowersOfSixteenths);
-    return hn::Div(v, hn::Add(v, hn::Set(d, C::kScaledPowersOfSixteenths[0])));
+    const V v = scaled_exp_by_table(d, bounded);
+    return hn::Div(v, hn::Add(v, hn::Set(d, C::kSigmoidScale)));
   }
 #endif
   return over_one_more(d, exp_within(d, bounded));
