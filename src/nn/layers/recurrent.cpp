@@ -190,7 +190,7 @@ class SequenceLayer : public ConfiguredLayer<O, SequenceBase> {
 
  private:
   friend Self;
-  using ConfiguredLayer<O, SequenceBase>::ConfiguredLayer;
+  explicit SequenceLayer(O options) : ConfiguredLayer<O, SequenceBase>(std::move(options)) {}
 };
 
 class SimpleRNNLayer final : public SequenceLayer<SimpleRNNLayer, SimpleRNNOptions> {
