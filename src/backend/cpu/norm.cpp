@@ -59,9 +59,9 @@ void add_rows(const T* src, std::int64_t rows, std::int64_t stride, std::int64_t
     for_vectors<T>(columns, [&](auto at) HWY_ATTR {
       if (rows == kRows) {
         const auto load = [&](int r) HWY_ATTR { return at.load(first + r * stride); };
-        const auto middle = hn::Mul(combine_eight<Sum>(load), inverse);
+        const auto middle = hn::Mul(combine_pairs<Sum, 8>(load), inverse);
         at.store(middle, block_mean);
-        at.store(combine_eight<Sum>([&](int r) HWY_ATTR {
+        at.store(combine_pairs<Sum, 8>([&](int r) HWY_ATTR {
                    const auto apart = hn::Sub(load(r), middle);
                    return hn::Mul(apart, apart);
                  }),

@@ -32,7 +32,7 @@ HWY_INLINE void reduce_rows(const T* const* rows, std::int64_t count, std::int64
     const T* const* eight = rows + r;
     each_vector([&](std::int64_t j, auto load) HWY_ATTR {
       AccumulatorOf<Op, T> sum(dst + j);
-      sum.add(combine_eight<Op>([&](int v) HWY_ATTR { return load(eight[v]); }));
+      sum.add(combine_pairs<Op, 8>([&](int v) HWY_ATTR { return load(eight[v]); }));
       sum.store(dst + j);
     });
   }
