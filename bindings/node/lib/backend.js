@@ -127,8 +127,9 @@ class TenureBackend extends KernelBackend {
   dropGroup(group) {
     if (!this.groups.delete(group)) return;
     for (const slot of group.slots) {
-      if (slot >= 0) bridge.drop(slot, Infinity);
+      if (slot >= 0) bridge.drop(slot, 0);
     }
+    bridge.flush();
     this.count -= group.live + 2 * group.complex;
   }
 

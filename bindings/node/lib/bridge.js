@@ -58,10 +58,11 @@ function start(code) {
 const MARGIN = 256;
 
 function putTensor(backend, info) {
+  const slot = backend.slotOf(info); // may cross, and so comes first
   const shape = info.shape;
   const rank = shape.length;
   reserve(rank + MARGIN);
-  integers[at] = backend.slotOf(info);
+  integers[at] = slot;
   integers[at + 1] = rank;
   at += 2;
   for (let i = 0; i < rank; ++i) integers[at + i] = shape[i];
@@ -206,7 +207,7 @@ function enqueue(to, length, code) {
   return slot;
 }
 
-// Ops of floats that give floats, of one shape: `run` does them now, if they may not wait.
+// Ops of floats that give floats of a shape that is known here. What may not wait runs now.
 function queueUnary(backend, code, x) {
   const {dataId, shape} = x;
   const rank = shape.length;
