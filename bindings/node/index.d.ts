@@ -30,8 +30,8 @@ export declare function memory(): MemoryInfo;
 export declare function setThreads(count: number): void;
 
 /**
- * Whether recurrent layers run as one kernel instead of ten per step, and Adam's update of a variable
- * as one instead of thirteen (they do unless switched off); with an argument, switches.
+ * Whether recurrent layers run as one kernel instead of some ten per step, and Adam's update of a
+ * variable as one instead of fourteen (they do unless switched off); with an argument, switches.
  */
 export declare function nativeLayers(enable?: boolean): boolean;
 

@@ -156,7 +156,7 @@ HWY_INLINE typename Op::template Total<T> reduce_run(const T* HWY_RESTRICT src,
   AccumulatorOf<Op, T> sum;
   std::int64_t i = 0;
   const auto load = [&](int v) HWY_ATTR { return hn::LoadU(d, src + i + v * lanes); };
-  // The less there is to do for a vector, the more vectors are on their way from memory at once.
+  // Many at a time: the fewer instructions a vector takes, the faster memory was read.
   for (; i + 32 * lanes <= count; i += 32 * lanes) sum.add(combine_pairs<Op, 32>(load));
   for (; i + 8 * lanes <= count; i += 8 * lanes) sum.add(combine_pairs<Op, 8>(load));
   for (; i + lanes <= count; i += lanes) sum.add(hn::LoadU(d, src + i));

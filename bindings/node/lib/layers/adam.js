@@ -1,5 +1,5 @@
 'use strict';
-// A step of TensorFlow.js's Adam, one pass over each variable instead of thirteen.
+// A step of TensorFlow.js's Adam, one pass over each variable instead of fourteen.
 
 const {engine, getBackend, tidy, util, zerosLike} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
