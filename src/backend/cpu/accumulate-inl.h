@@ -136,6 +136,15 @@ HWY_INLINE V loaded_first(V v) {
   return v;
 }
 
+// Has the line four pages ahead brought to the second cache; it may lie past the end. The
+// processor's own prefetching stops at the end of a page, and one line of the next starts it there:
+// memory was read a seventh faster (Zen 4).
+HWY_INLINE void prefetch_ahead([[maybe_unused]] const void* at) {
+#if HWY_ARCH_X86
+  asm volatile("prefetcht1 %c1(%0)" : : "r"(at), "i"(4 * 4096));
+#endif
+}
+
 // Of load(first) ... load(first + count - 1), pairwise; count is a power of two.
 template <class Op, int count, class Load>
 HWY_INLINE auto combine_pairs(Load load, int first = 0) {
@@ -157,7 +166,10 @@ HWY_INLINE typename Op::template Total<T> reduce_run(const T* HWY_RESTRICT src,
   std::int64_t i = 0;
   const auto load = [&](int v) HWY_ATTR { return hn::LoadU(d, src + i + v * lanes); };
   // Many at a time: the fewer instructions a vector takes, the faster memory was read.
-  for (; i + 32 * lanes <= count; i += 32 * lanes) sum.add(combine_pairs<Op, 32>(load));
+  for (; i + 32 * lanes <= count; i += 32 * lanes) {
+    prefetch_ahead(src + i);
+    sum.add(combine_pairs<Op, 32>(load));
+  }
   for (; i + 8 * lanes <= count; i += 8 * lanes) sum.add(combine_pairs<Op, 8>(load));
   for (; i + lanes <= count; i += lanes) sum.add(hn::LoadU(d, src + i));
   if (i < count) sum.add(load_some<Op>(d, src + i, count - i));
