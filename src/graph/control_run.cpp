@@ -19,10 +19,6 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::size_t bytes_of(const Value& value) {
-  return contiguous_layout(value.shape, value.dtype).nbytes();
-}
-
 std::size_t bytes_of(const ops::KernelView& view) {
   return static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
 }
@@ -78,12 +74,12 @@ namespace {
 class TwoStates {
  public:
   TwoStates(const Graph& body, std::size_t count) : bytes_(count) {
-    for (std::size_t i = 0; i < count; ++i) bytes_[i] = bytes_of(body.values[body.results[i]]);
+    for (std::size_t i = 0; i < count; ++i) bytes_[i] = body.values[body.results[i]].nbytes();
   }
   static std::size_t bytes(const Graph& body, std::size_t count) {
     std::size_t total = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      total += aligned(bytes_of(body.values[body.results[i]]));
+      total += aligned(body.values[body.results[i]].nbytes());
     }
     return total;
   }

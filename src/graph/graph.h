@@ -23,6 +23,8 @@ using ValueId = std::uint32_t;
 struct Value {
   Shape shape;
   DType dtype = DType::float32;
+
+  std::size_t nbytes() const { return static_cast<std::size_t>(shape.numel()) * size_of(dtype); }
 };
 
 struct Node {

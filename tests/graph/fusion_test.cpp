@@ -194,6 +194,54 @@ TEST(FuseEpilogues, another_dtype_or_shape_is_not_taken_in) {
   EXPECT_EQ(count_of(graph, "matmul"), 2u);
 }
 
+TEST(FuseEpilogues, what_is_computed_for_the_chain_alone_is_taken_in) {
+  const Tensors in{random::normal({40, 33}), random::normal({33, 70}), random::normal({40, 70})};
+  const Body masked = [](const Tensors& x) {
+    return Tensors{matmul(x[0], x[1]) * cast(greater(x[2], 0), DType::float32)};
+  };
+  const graph::Graph graph = fuse_epilogues(traced(in, masked));
+  EXPECT_EQ(count_of(graph, "finished"), 1u);
+  EXPECT_EQ(count_of(graph, "greater") + count_of(graph, "cast"), 0u) << dump(graph);
+  expect_same_bits(in, masked, "a mask");
+
+  // Written before the product, which is in between: it reads no more than it makes.
+  const Body before = [](const Tensors& x) {
+    const Tensor gate = sigmoid(x[2] + 1.f);
+    return Tensors{relu(matmul(x[0], x[1])) * gate};
+  };
+  EXPECT_EQ(fuse_epilogues(traced(in, before)).nodes.size(), 1u);
+  expect_same_bits(in, before, "a gate");
+}
+
+TEST(FuseEpilogues, what_others_read_or_would_keep_more_alive_is_not_taken_in) {
+  const Tensors in{random::normal({8, 4}), random::normal({4, 6}), random::normal({8, 6})};
+  const Body twice = [](const Tensors& x) {
+    const Tensor gate = sigmoid(x[2]);
+    return Tensors{matmul(x[0], x[1]) * gate, gate};
+  };
+  EXPECT_EQ(count_of(fuse_epilogues(traced(in, twice)), "sigmoid"), 1u);
+  expect_same_bits(in, twice, "a gate that is a result");
+
+  // The mask takes a quarter of what it is made of, which nothing else needs.
+  const Body small = [](const Tensors& x) {
+    const Tensor mask = greater(sum(stack({x[2], x[2]}, 0), {0}), 0);
+    const Tensor product = matmul(x[0], x[1]);
+    return Tensors{product * cast(mask, DType::float32)};
+  };
+  const graph::Graph graph = fuse_epilogues(traced(in, small));
+  EXPECT_EQ(count_of(graph, "greater"), 1u) << dump(graph);
+  EXPECT_EQ(count_of(graph, "cast"), 0u) << dump(graph);
+  expect_same_bits(in, small, "a small mask");
+
+  // One product's epilogue stays with it.
+  const Body two = [](const Tensors& x) {
+    const Tensor gate = sigmoid(matmul(x[0], x[1]));
+    return Tensors{matmul(x[0], x[1] * 2.f) * gate};
+  };
+  EXPECT_EQ(count_of(fuse_epilogues(traced(in, two)), "finished"), 2u);
+  expect_same_bits(in, two, "two products");
+}
+
 TEST(FuseEpilogues, products_give_the_same_bits) {
   const auto dense = [](MatmulOptions options) {
     return [options](const Tensors& x) {
