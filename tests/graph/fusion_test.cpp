@@ -278,6 +278,14 @@ TEST(FuseEpilogues, convolutions_give_the_same_bits) {
     };
     EXPECT_EQ(count_of(fuse_epilogues(traced(in, body)), "finished"), 1u);
     expect_same_bits(in, body, std::to_string(channels) + " channels");
+
+    const Tensors with_mask{in[0], in[1], random::normal({2, 15, 15, channels})};
+    const Body masked = [](const Tensors& x) {
+      const Tensor mask = cast(greater(x[2], 0), DType::float32);
+      return Tensors{conv2d(x[0], x[1], {.padding = Padding::same}) * mask};
+    };
+    EXPECT_EQ(fuse_epilogues(traced(with_mask, masked)).nodes.size(), 1u);
+    expect_same_bits(with_mask, masked, std::to_string(channels) + " channels, a mask");
   }
   const Tensors in{random::normal({2, 9, 9, 6}), random::normal({3, 3, 6, 2}),
                    random::normal({12})};
