@@ -20,18 +20,21 @@
 namespace tenure::detail {
 namespace {
 
-std::atomic<std::size_t> g_live{0};
-std::atomic<std::size_t> g_peak{0};
+std::atomic<std::int64_t> g_fail_at{0};
+std::atomic<std::int64_t> g_requests{0};
 
-void raise_peak(std::atomic<std::size_t>& peak, std::size_t live) noexcept {
-  std::size_t seen = peak.load(std::memory_order_relaxed);
-  while (live > seen && !peak.compare_exchange_weak(seen, live, std::memory_order_relaxed)) {
-  }
+bool should_fail() noexcept {
+  const std::int64_t at = g_fail_at.load(std::memory_order_relaxed);
+  if (at == 0) return false;
+  return g_requests.fetch_add(1, std::memory_order_relaxed) + 1 == at;
 }
 
 void count_bytes(std::atomic<std::size_t>& live, std::atomic<std::size_t>& peak,
                  std::size_t nbytes) noexcept {
-  raise_peak(peak, live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
+  const std::size_t now = live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+  std::size_t seen = peak.load(std::memory_order_relaxed);
+  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+  }
 }
 
 bool charge(SessionState& session, std::size_t capacity) noexcept {
@@ -46,7 +49,7 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
 // Memory charged to the session, or nullptr; then it says whether that session has no more.
 [[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
                                                SessionState* session, bool& over_budget) {
-  const std::size_t capacity = Pool::class_bytes(Pool::size_class(nbytes));
+  const std::size_t capacity = session != nullptr ? Pool::block_bytes(nbytes) : 0;
   over_budget = session != nullptr && !charge(*session, capacity);
   if (over_budget) return nullptr;
   Storage* storage = nullptr;
@@ -61,7 +64,6 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
     return nullptr;
   }
   if constexpr (kLifetimes) {
-    count_bytes(g_live, g_peak, nbytes);
     if (memory_is_watched()) [[unlikely]]
       note_bytes(static_cast<std::int64_t>(nbytes));
   }
@@ -74,15 +76,26 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
   return storage;
 }
 
-// Memory that was not there: with the forms' (forms.h) given back, or the end of it.
+// Memory that was not there: with the forms' (forms.h) given back, or the end of it. One thread at
+// a time, and each tries once more: nobody fails for forms that another is giving back.
 [[gnu::noinline]] Storage* allocate_under_pressure(Device device, std::size_t nbytes,
-                                                   SessionState* session, bool over_budget) {
+                                                   SessionState* session, bool over_budget,
+                                                   bool pretended = false) {
+  static std::mutex giving_way;
   Shortage shortage{nbytes, over_budget ? session : nullptr};
   if (!over_budget) shortage.pooled_given_back = last_given_back();
-  shortage.forms_given_back = drop_forms_of(shortage.session);
-  if (shortage.forms_given_back != 0) {
-    if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
-    shortage.session = over_budget ? session : nullptr;
+  {
+    const std::lock_guard guard(giving_way);
+    if (!pretended) {
+      if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+      shortage.session = over_budget ? session : nullptr;
+      shortage.pooled_given_back += last_given_back();
+    }
+    shortage.forms_given_back = drop_forms_of(shortage.session);
+    if (shortage.forms_given_back != 0) {
+      if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+      shortage.session = over_budget ? session : nullptr;
+    }
   }
   raise_out_of_memory(shortage);
 }
@@ -94,6 +107,8 @@ bool smaller_than_storage(const Header& header) {
 }  // namespace
 
 Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
+  if (should_fail()) [[unlikely]]
+    return allocate_under_pressure(device, nbytes, session, false, true);
   bool over_budget = false;  // of the session
   Storage* storage = attempt(device, nbytes, session, over_budget);
   return storage != nullptr ? storage
@@ -101,6 +116,7 @@ Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* sessi
 }
 
 Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* session) noexcept {
+  if (should_fail()) return nullptr;
   bool over_budget = false;
   try {
     return attempt(device, nbytes, session, over_budget);
@@ -140,7 +156,6 @@ void free_storage(Storage* storage) noexcept {
     return;
   }
   if constexpr (kLifetimes) {
-    g_live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
     if (memory_is_watched()) [[unlikely]]
       note_bytes(-static_cast<std::int64_t>(storage->nbytes));
   }
@@ -171,8 +186,15 @@ void move_storage(Storage& storage, SessionState* to) {
 }
 
 std::size_t live_bytes(const SessionState* session) noexcept {
-  return (session != nullptr ? session->live : g_live).load(std::memory_order_relaxed);
+  return session != nullptr ? session->live.load(std::memory_order_relaxed) : pool({}).live_bytes();
 }
+
+void fail_nth_allocation(std::int64_t nth) {
+  g_requests.store(0, std::memory_order_relaxed);
+  g_fail_at.store(nth, std::memory_order_relaxed);
+}
+
+std::int64_t allocation_count() { return g_requests.load(std::memory_order_relaxed); }
 
 std::recursive_mutex& storage_moves() noexcept {
   // Without a destructor: it is needed until the last static is gone.
@@ -236,8 +258,8 @@ MemoryInfo memory_of(SessionState* session) {
     info.slack_bytes = info.reserved_bytes - info.live_bytes;
   } else {
     Pool& cpu = pool({});
-    info.live_bytes = g_live.load(std::memory_order_relaxed);
-    info.peak_bytes = g_peak.load(std::memory_order_relaxed);
+    info.live_bytes = cpu.live_bytes();
+    info.peak_bytes = cpu.peak_bytes();
     info.reserved_bytes = cpu.reserved_bytes();
     info.pooled_bytes = cpu.pooled_bytes();
     info.slack_bytes = info.reserved_bytes - info.pooled_bytes - info.live_bytes;
@@ -322,9 +344,7 @@ using detail::bytes_text;
 
 MemoryInfo memory() { return detail::memory_of(nullptr); }
 
-void reset_peak() {
-  detail::g_peak.store(detail::g_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
-}
+void reset_peak() { detail::pool({}).reset_peak(); }
 
 std::size_t trim_pool() { return detail::pool({}).trim(); }
 

@@ -64,4 +64,8 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
 
 std::vector<Holder> holders_of(const Storage& storage);
 
+// Tests only: the nth allocation from now fails as if memory had run out (0 turns it off).
+void fail_nth_allocation(std::int64_t nth);
+std::int64_t allocation_count();
+
 }  // namespace tenure::detail

@@ -13,7 +13,7 @@
 
 #include "memory/event_rings.h"
 #include "memory/events.h"
-#include "memory/pool.h"
+#include "memory/ledger.h"
 #include "support/expect.h"
 
 namespace {
