@@ -346,7 +346,12 @@ MemoryInfo memory() { return detail::memory_of(nullptr); }
 
 void reset_peak() { detail::pool({}).reset_peak(); }
 
-std::size_t trim_pool() { return detail::pool({}).trim(); }
+std::size_t trim_pool() {
+  const std::size_t bytes = detail::pool({}).trim();
+  detail::Slab<detail::Header>::instance().trim();
+  detail::Slab<detail::Storage>::instance().trim();
+  return bytes;
+}
 
 void set_memory_budget(std::size_t bytes) {
   detail::pool({}).set_budget(bytes);

@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <new>
+
+#include "memory/sanitizer.h"
 
 namespace tenure::detail {
 namespace {
@@ -59,6 +62,13 @@ std::byte* resize_pages(std::byte* base, std::size_t from, std::size_t to) noexc
 
 void empty_pages(std::byte* base, std::size_t bytes) noexcept {
   madvise(base, bytes, MADV_DONTNEED);
+}
+
+std::byte* map_objects(std::size_t bytes) {
+  std::byte* base = map_aligned(bytes, bytes, MAP_NORESERVE);
+  if (base == nullptr) throw std::bad_alloc();
+  LSAN_REGISTER_ROOT_REGION(base, bytes);
+  return base;
 }
 
 }  // namespace tenure::detail

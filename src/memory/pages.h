@@ -17,4 +17,8 @@ std::byte* resize_pages(std::byte* base, std::size_t from, std::size_t to) noexc
 // Takes the memory and leaves the addresses, which read as zeros.
 void empty_pages(std::byte* base, std::size_t bytes) noexcept;
 
+// For objects that stay at their addresses for as long as the process lives, aligned to `bytes`, a
+// power of two. Throws std::bad_alloc.
+std::byte* map_objects(std::size_t bytes);
+
 }  // namespace tenure::detail

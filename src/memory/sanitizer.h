@@ -1,4 +1,4 @@
-// What AddressSanitizer is told of memory that is not malloc's.
+// What AddressSanitizer and LeakSanitizer are told of memory that is not malloc's.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -11,7 +11,11 @@
 
 #if defined(TENURE_ASAN)
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+// What the objects there point at is reachable.
+#define LSAN_REGISTER_ROOT_REGION(address, size) __lsan_register_root_region(address, size)
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define LSAN_REGISTER_ROOT_REGION(address, size) ((void)(address), (void)(size))
 #endif
