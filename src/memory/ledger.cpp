@@ -104,6 +104,72 @@ bool smaller_than_storage(const Header& header) {
   return header.layout.nbytes() < header.storage->nbytes;
 }
 
+Holder holder_of_shown(const Header& header) {
+  Holder holder;
+  holder.story = story_of_shown(header);
+  holder.is_tensor = header.role == Role::tensor;
+  holder.is_small_view = smaller_than_storage(header);
+  if (header.owner) holder.owner = label_text(*header.owner.get());
+  const Story& story = holder.story;
+  holder.text = fmt::format("{} {}, born {} {}",
+                            !holder.is_tensor      ? "saved value of"
+                            : holder.is_small_view ? "view"
+                                                   : "tensor",
+                            story.title(), site_text(story.birth.site), story.birth.op);
+  if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
+  if (holder.is_small_view) {
+    holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
+                               bytes_text(header.storage->nbytes));
+  }
+  return holder;
+}
+
+// The holders of storages that several share, by storage: told of all the storages that are asked
+// about, and then shown every holder there is.
+class Sharers {
+ public:
+  static constexpr std::size_t kMostNamed = 16;
+
+  void ask_about(const Storage* storage) { groups_[storage]; }
+
+  void show(const Header& header) {
+    const auto at = groups_.find(header.storage);
+    if (at == groups_.end()) return;
+    Group& group = at->second;
+    ++group.holders;
+    // One more than will be named: nobody is its own sharer.
+    if (group.named.size() > kMostNamed) return;
+    Holder holder = holder_of_shown(header);
+    const auto place = holder.is_small_view
+                           ? std::ranges::find(group.named, false, &Holder::is_small_view)
+                           : group.named.end();
+    group.named.insert(place, std::move(holder));
+  }
+
+  // Of what the tensor `id` shares.
+  std::vector<std::string> named_beside(const Storage* storage, std::uint64_t id) const {
+    std::vector<std::string> texts;
+    const auto at = groups_.find(storage);
+    if (at == groups_.end()) return texts;
+    const Group& group = at->second;
+    for (const Holder& holder : group.named) {
+      const bool is_it = holder.is_tensor && holder.story.id == id;
+      if (!is_it && texts.size() < kMostNamed) texts.push_back(holder.text);
+    }
+    if (group.holders > texts.size() + 1) {
+      texts.push_back(fmt::format("and {} more", group.holders - texts.size() - 1));
+    }
+    return texts;
+  }
+
+ private:
+  struct Group {
+    std::size_t holders = 0;
+    std::vector<Holder> named;
+  };
+  std::unordered_map<const Storage*, Group> groups_;
+};
+
 }  // namespace
 
 Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
@@ -311,24 +377,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
 std::vector<Holder> holders_of(const Storage& storage) {
   std::vector<Holder> holders;
   for_each_holder([&](Header& header) {
-    if (header.storage != &storage) return;
-    Holder holder;
-    holder.story = story_of_shown(header);
-    holder.is_tensor = header.role == Role::tensor;
-    holder.is_small_view = smaller_than_storage(header);
-    if (header.owner) holder.owner = label_text(*header.owner.get());
-    const Story& story = holder.story;
-    holder.text = fmt::format("{} {}, born {} {}",
-                              !holder.is_tensor      ? "saved value of"
-                              : holder.is_small_view ? "view"
-                                                     : "tensor",
-                              story.title(), site_text(story.birth.site), story.birth.op);
-    if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
-    if (holder.is_small_view) {
-      holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
-                                 bytes_text(storage.nbytes));
-    }
-    holders.push_back(std::move(holder));
+    if (header.storage == &storage) holders.push_back(holder_of_shown(header));
   });
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return a.is_small_view > b.is_small_view;
@@ -383,18 +432,36 @@ std::ostream& operator<<(std::ostream& out, const MemoryInfo& info) {
 LeakCheck::LeakCheck() : first_id_(detail::next_tensor_id()) {}
 
 std::vector<Story> LeakCheck::survivors() const {
-  std::vector<Story> stories;
+  struct Survivor {
+    std::uint64_t id;
+    const detail::Storage* storage;
+  };
+  std::vector<Survivor> survivors;
+  detail::Sharers sharers;
+  const auto is_survivor = [&](const detail::Header& header) {
+    return header.role == detail::Role::tensor && header.id >= first_id_;
+  };
   detail::for_each_holder([&](detail::Header& header) {
-    if (header.role != detail::Role::tensor || header.id < first_id_) return;
-    Story story = detail::story_of_shown(header);
-    for (const Holder& holder : detail::holders_of(*header.storage)) {
-      if (holder.story.id != header.id || !holder.is_tensor)
-        story.other_holders.push_back(holder.text);
+    if (!is_survivor(header)) return;
+    survivors.push_back({header.id, header.storage});
+    if (header.storage->handles.load(std::memory_order_relaxed) > 1) {
+      sharers.ask_about(header.storage);
     }
-    stories.push_back(std::move(story));
   });
-  std::sort(stories.begin(), stories.end(),
-            [](const Story& a, const Story& b) { return a.id < b.id; });
+  std::ranges::sort(survivors, {}, &Survivor::id);
+  std::vector<Story> stories(survivors.size());  // each in its place: they are much to move
+  if (stories.empty()) return stories;
+  detail::for_each_holder([&](detail::Header& header) {
+    sharers.show(header);
+    if (!is_survivor(header)) return;
+    const auto at = std::ranges::lower_bound(survivors, header.id, {}, &Survivor::id);
+    if (at == survivors.end() || at->id != header.id) return;  // born meanwhile
+    stories[static_cast<std::size_t>(at - survivors.begin())] = detail::story_of_shown(header);
+  });
+  for (std::size_t i = 0; i < stories.size(); ++i) {
+    stories[i].other_holders = sharers.named_beside(survivors[i].storage, survivors[i].id);
+  }
+  std::erase_if(stories, [](const Story& story) { return story.id == 0; });  // died meanwhile
   return stories;
 }
 
