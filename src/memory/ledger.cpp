@@ -37,40 +37,49 @@ void count_bytes(std::atomic<std::size_t>& live, std::atomic<std::size_t>& peak,
   }
 }
 
-bool charge(SessionState& session, std::size_t capacity) noexcept {
+bool has_room(const SessionState& session, std::size_t used, std::size_t capacity) noexcept {
   const std::size_t budget = session.budget.load(std::memory_order_relaxed);
+  return budget == 0 || used + capacity <= budget;
+}
+
+bool charge(SessionState& session, std::size_t capacity) noexcept {
   std::size_t used = session.in_use.load(std::memory_order_relaxed);
   do {
-    if (budget != 0 && used + capacity > budget) return false;
+    if (!has_room(session, used, capacity)) return false;
   } while (!session.in_use.compare_exchange_weak(used, used + capacity, std::memory_order_relaxed));
   return true;
 }
 
-// Memory charged to the session, or nullptr; then it says whether that session has no more.
+// The session's from now on, or false.
+[[gnu::noinline]] bool charge_for(Storage& storage, SessionState& session) noexcept {
+  if (!charge(session, storage.capacity)) return false;
+  count_bytes(session.live, session.peak, storage.nbytes);
+  session.retain();
+  storage.session = &session;
+  return true;
+}
+
+// Memory charged to the session, or nullptr; then it says whether that session has no more. It is
+// charged for what it got: a request that the process refuses takes no room from others in between.
 [[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
                                                SessionState* session, bool& over_budget) {
-  const std::size_t capacity = session != nullptr ? Pool::block_bytes(nbytes) : 0;
-  over_budget = session != nullptr && !charge(*session, capacity);
-  if (over_budget) return nullptr;
-  Storage* storage = nullptr;
-  try {
-    storage = pool(device).allocate(nbytes);
-  } catch (...) {
-    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
-    throw;
+  over_budget = false;
+  if (session != nullptr && !has_room(*session, session->in_use.load(std::memory_order_relaxed),
+                                      Pool::block_bytes(nbytes))) {
+    over_budget = true;
+    return nullptr;
   }
-  if (storage == nullptr) [[unlikely]] {
-    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
+  Storage* storage = pool(device).allocate(nbytes);
+  if (storage == nullptr) [[unlikely]]
+    return nullptr;
+  if (session != nullptr && !charge_for(*storage, *session)) [[unlikely]] {
+    over_budget = true;
+    pool(device).free(storage);
     return nullptr;
   }
   if constexpr (kLifetimes) {
     if (memory_is_watched()) [[unlikely]]
       note_bytes(static_cast<std::int64_t>(nbytes));
-  }
-  if (session != nullptr) {
-    count_bytes(session->live, session->peak, nbytes);
-    session->retain();
-    storage->session = session;
   }
   events::allocated(*storage);
   return storage;

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "memory/context.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/pages.h"
@@ -139,7 +140,7 @@ TEST_F(PoolRace, small_and_large_blocks_come_and_go_on_all_threads) {
 TEST(Contract, L30_forms_give_way_to_two_threads_at_once) {
   constexpr std::size_t kFormBytes = std::size_t{1} << 20;
   std::atomic<int> refused{0};
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     Storage* value = detail::allocate_storage(Device{}, 64, nullptr);
     detail::enter_slot(*value);
     const detail::FormKey key{.made_by = 1};
@@ -163,6 +164,37 @@ TEST(Contract, L30_forms_give_way_to_two_threads_at_once) {
     detail::release(value);
   }
   EXPECT_EQ(refused.load(), 0);
+}
+
+// One thread asks for more than the process has, another for what fits, in one session.
+TEST(Contract, L36_a_refused_request_takes_no_room_in_its_session) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  Session session({.name = "shared", .budget = 10 * kMiB});
+  detail::SessionState* state = nullptr;
+  session.run([&] { state = detail::context().session; });
+  trim_pool();
+  set_memory_budget(memory().reserved_bytes + 5 * kMiB);
+  const auto is_refused = [&](std::size_t nbytes) {
+    try {
+      const detail::StorageRef bytes(detail::allocate_storage(Device{}, nbytes, state));
+      return false;
+    } catch (const OutOfMemoryError&) {
+      return true;
+    }
+  };
+  std::atomic<int> refused{0};
+  std::atomic<bool> done{false};
+  together(2, [&](int thread) {
+    if (thread == 0) {
+      for (int i = 0; i < 3000; ++i) EXPECT_TRUE(is_refused(8 * kMiB));
+      done = true;
+    } else {
+      while (!done) refused += is_refused(3 * kMiB) ? 1 : 0;
+    }
+  });
+  set_memory_budget(0);
+  EXPECT_EQ(refused.load(), 0);
+  EXPECT_EQ(session.memory().live_bytes, 0u);
 }
 
 // Waves of tensors, so that pages of headers come and go while they are listed.
