@@ -472,7 +472,7 @@ std::size_t Program::stack_bytes() const {
 
 std::size_t Program::held_bytes() const {
   std::size_t bytes = 0;
-  for (const Constant& constant : graph_.constants) bytes += constant.storage->get()->nbytes;
+  for (const Constant& constant : graph_.constants) bytes += constant.storage().nbytes;
   for (const Capture& capture : graph_.captures) bytes += capture.header().storage->nbytes;
   for (const Control& control : controls_) {
     for (const auto& body : control.bodies) bytes += body->held_bytes();

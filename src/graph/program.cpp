@@ -245,7 +245,7 @@ class Program::Call {
         case Where::assigned:
           break;
         case Where::constant:
-          base = p_.graph_.constants[buffer.index].storage->get()->data;
+          base = p_.graph_.constants[buffer.index].storage().data;
           break;
         case Where::arena:
           base = arena_ ? arena_->data + buffer.offset : nullptr;
@@ -318,7 +318,7 @@ class Program::Call {
       case Where::variable:
         return share(frame_->held[variables_ + buffer.index].get());
       case Where::constant:
-        return share(p_.graph_.constants[buffer.index].storage->get());
+        return share(&p_.graph_.constants[buffer.index].storage());
       case Where::result:
         return share(frame_->held[results_ + buffer.index].get());
       case Where::assigned:

@@ -123,6 +123,20 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
   return header;
 }
 
+Header* new_saved_bytes(Context& context, Layout layout, StorageRef storage, LabelRef owner,
+                        const char* op, std::source_location site) {
+  Header* header = Slab<Header>::instance().allocate();
+  header->device = storage->device;
+  header->storage = storage.give();
+  fill_in(*header, context, std::move(layout), op, site, 0);
+  header->role = Role::saved;
+  header->owner = std::move(owner);
+  header->life.store(0, std::memory_order_relaxed);
+  events::saved(*header);
+  header->handles.store(1, std::memory_order_release);
+  return header;
+}
+
 // Leaves the slot as `new_tensor` and `new_saved` expect to find it: no name, no labels, no death.
 // They overwrite the layout and the rest.
 void destroy(Header* header) noexcept {

@@ -133,6 +133,10 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
 // A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
 Header* new_saved(const Header& from, Claim claim, LabelRef owner);
 
+// A saved value over bytes that no tensor had, computed by `op` for its owner.
+Header* new_saved_bytes(Context& context, Layout layout, StorageRef storage, LabelRef owner,
+                        const char* op, std::source_location site);
+
 inline void retain(Header* header) noexcept {
   header->handles.fetch_add(1, std::memory_order_relaxed);
 }
