@@ -124,7 +124,7 @@ class TENURE_API Tensor {
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
     std::vector<T> values(static_cast<std::size_t>(numel()));
     if constexpr (std::same_as<T, bool>) {
-      const TensorSpan<T> elements = view<T>(site);
+      const TensorSpan<T> elements = span<T>("to_vector", site);
       values.assign(elements.begin(), elements.end());
     } else {
       read(values.data(), dtype_of<T>, "to_vector", site);
@@ -140,14 +140,13 @@ class TENURE_API Tensor {
   // Row-major elements, pinned: no copy where the tensor is contiguous.
   template <class T>
   TensorSpan<T> view(std::source_location site = std::source_location::current()) const {
-    const auto [held, data, size] = hold(dtype_of<T>, site);
-    return {held, std::span<const T>(static_cast<const T*>(data), size)};
+    return span<T>("view", site);
   }
   // The values, read in the background; the tensor may be disposed meanwhile.
   template <class T>
   Job<std::vector<T>> read_async(
       std::source_location site = std::source_location::current()) const {
-    auto held = std::make_shared<TensorSpan<T>>(view<T>(site));
+    auto held = std::make_shared<TensorSpan<T>>(span<T>("read_async", site));
     return start_job<std::vector<T>>(
         [held = std::move(held)](JobControl&) {
           return std::vector<T>(held->begin(), held->end());
@@ -164,7 +163,12 @@ class TENURE_API Tensor {
   };
   void read(void* to, DType dtype, const char* op, std::source_location site) const;
   void read_item(void* to, DType dtype, std::source_location site) const;
-  Held hold(DType dtype, std::source_location site) const;
+  Held hold(DType dtype, const char* op, std::source_location site) const;
+  template <class T>
+  TensorSpan<T> span(const char* op, std::source_location site) const {
+    const auto [held, data, size] = hold(dtype_of<T>, op, site);
+    return {held, std::span<const T>(static_cast<const T*>(data), size)};
+  }
 
   detail::Header* header_ = nullptr;
 };

@@ -70,6 +70,10 @@ class Step final : public ops::GradContext {
     if (saved.is_symbolic()) return materialise(saved, node_.op->name, site_);
     if (!try_pin(saved)) raise_disposed(saved, {.op = "gradient", .site = site_});
     const Pinned pinned{saved};
+    const SessionState* current = context().session;
+    if (!lends_to(saved.session.load(std::memory_order_relaxed), current)) {
+      raise_wrong_session(saved, {.op = "gradient", .site = site_}, current);
+    }
     return materialise(saved, node_.op->name, site_);
   }
 

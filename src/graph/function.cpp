@@ -259,6 +259,7 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
                                          const Tracing& tracing, std::source_location site) const {
   const events::Span span("call", state_->label->text, site, state_->number);
+  const graph::Donation donation(in, donated, state_->label, site);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;
@@ -286,17 +287,18 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
   out.resize(program->written().results.size());
   const Context& current = context();
   const bool watched = current.trace != nullptr || current.tapes != nullptr;
-  const graph::Donation donation(in, donated, state_->label, site);
+  graph::check_captures(program->written(), site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);
     return shape;
   }
+  graph::check_arguments(program->written(), in, site);
   if (state_->options.checkpoint) {
     graph::call_as_one(*program, in, out.span(), site);
   } else {
     graph::interpret(program->written(), in, out.span(), site);
   }
-  donation.take();
+  donation.end();
   return shape;
 }
 

@@ -167,6 +167,14 @@ class Program {
   std::vector<std::unique_ptr<Frame>> free_;
 };
 
+// Refuses arguments that have ended, or are of another session: before a call that a tape or a
+// trace sees, in which an operation would refuse them in its own name. A program that runs does so
+// itself.
+void check_arguments(const Graph& graph, std::span<const Tensor> in, std::source_location site);
+
+// Refuses a call in a session that the function's captures are not lent to.
+void check_captures(const Graph& graph, std::source_location site);
+
 // As many random counters of the current generator; gives the first.
 std::uint64_t take_counters(std::uint64_t count);
 

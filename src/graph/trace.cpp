@@ -78,7 +78,7 @@ Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_l
   }
   if (!try_pin(header)) raise_disposed(header, use);
   const detail::Pinned pinned{header};
-  if (header.session.load(std::memory_order_relaxed) != context_.session) {
+  if (!lends_to(header.session.load(std::memory_order_relaxed), context_.session)) {
     raise_wrong_session(header, use, context_.session);
   }
   if (around_ != nullptr) return import(around_->stand_in(x, op, input, site), nullptr, site);
@@ -104,6 +104,11 @@ Tensor Trace::capture(Header& header, std::source_location site) {
     return symbols_[found->second];
   }
   detail::Saved saved(new_saved(header, detail::Claim::other, graph_.function));
+  if (header.storage->session.load(std::memory_order_relaxed) == nullptr) {
+    // Another function's capture, shown to this session: it serves every one, as it did there.
+    const std::lock_guard lock(detail::storage_moves());
+    move_holder(*saved.get(), nullptr);
+  }
   Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "capture",
                         site, header.value_id);
   const ValueId value = Access::header(stand)->value;

@@ -154,7 +154,7 @@ std::size_t drop_forms_of(SessionState* session) noexcept {
     const std::lock_guard guard(g_forms);
     for (Form* form = g_kept; form != nullptr;) {
       Form* next = form->kept_next;
-      if (session == nullptr || form->bytes->session == session) {
+      if (session == nullptr || form->bytes->session.load(std::memory_order_relaxed) == session) {
         unlist_kept(*form);
         form->bytes->next_free = dropped;
         dropped = form->bytes;

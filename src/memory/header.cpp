@@ -1,6 +1,7 @@
 #include "memory/header.h"
 
 #include <mutex>
+#include <thread>
 
 #include "memory/context.h"
 #include "memory/events.h"
@@ -178,12 +179,19 @@ void release_dead_storage(Header& header) noexcept {
   header.death.bytes.store(last ? Bytes::returned : Bytes::shared, std::memory_order_relaxed);
 }
 
-bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+std::uint32_t wait_for_taker(const Header& header) noexcept {
   std::uint32_t life = header.life.load(std::memory_order_relaxed);
-  do {
-    if ((life & Header::kDead) != 0) return false;
-  } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
-                                              std::memory_order_acq_rel));
+  while ((life & Header::kTaking) != 0) {
+    std::this_thread::yield();
+    life = header.life.load(std::memory_order_relaxed);
+  }
+  return life;
+}
+
+namespace {
+
+// Of a tensor that was just marked dead, by the caller, who has a pin on it and gives it up.
+void record_death(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
   events::died(header, cause, site, by.get());
   header.death.cause = cause;
   header.death.site = site;
@@ -192,7 +200,49 @@ bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) n
     record_death_stack(header);
   header.life.fetch_or(Header::kRecorded, std::memory_order_release);
   unpin(header);
+}
+
+}  // namespace
+
+bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  std::uint32_t life = header.life.load(std::memory_order_relaxed);
+  do {
+    if ((life & Header::kTaking) != 0) life = wait_for_taker(header);
+    if ((life & Header::kDead) != 0) return false;
+  } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
+                                              std::memory_order_acq_rel));
+  record_death(header, cause, site, std::move(by));
   return true;
+}
+
+Taking try_take(Header& header, const Storage* held) noexcept {
+  std::uint32_t life = 0;  // alive, and nobody's pin on it
+  if (!header.life.compare_exchange_strong(life, Header::kTaking | 1, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+    return (life & Header::kDead) != 0 ? Taking::dead : Taking::in_use;
+  }
+  // Who pinned it before is done, and what they made of it is counted: nothing begins to hold the
+  // bytes from here on but by way of another holder.
+  const std::uint32_t known = header.storage == held ? 2 : 1;
+  if (header.storage->handles.load(std::memory_order_acquire) == known) return Taking::taken;
+  let_be(header);
+  return Taking::shared;
+}
+
+void let_be(Header& header) noexcept {
+  header.life.fetch_and(~Header::kTaking, std::memory_order_release);
+  unpin(header);
+}
+
+void end_taken(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  header.life.store(Header::kDead | 1, std::memory_order_release);
+  record_death(header, cause, site, std::move(by));
+}
+
+void move_holder(Header& header, SessionState* to) noexcept {
+  if (to != nullptr) to->retain();
+  SessionState* from = header.session.exchange(to, std::memory_order_relaxed);
+  if (from != nullptr) from->release();
 }
 
 void set_name(Header& header, std::string_view name) {

@@ -68,7 +68,7 @@ bool charge(SessionState& session, std::size_t capacity) noexcept {
   if (session != nullptr) {
     count_bytes(session->live, session->peak, nbytes);
     session->retain();
-    storage->session = session;
+    storage->session.store(session, std::memory_order_relaxed);
   }
   events::allocated(*storage);
   return storage;
@@ -119,7 +119,7 @@ Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionSta
   storage->capacity = 0;
   storage->span = nullptr;
   storage->deleter = owned.release();
-  storage->session = session;
+  storage->session.store(session, std::memory_order_relaxed);
   if (session != nullptr) session->retain();
   storage->handles.store(1, std::memory_order_release);
   events::allocated(*storage);
@@ -128,12 +128,12 @@ Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionSta
 
 void free_storage(Storage* storage) noexcept {
   events::freed(*storage);
-  SessionState* session = storage->session;
+  SessionState* session = storage->session.load(std::memory_order_relaxed);
   if (storage->is_external()) {
     if (session != nullptr) session->release();
     const std::unique_ptr<std::function<void()>> deleter(storage->deleter);
     storage->deleter = nullptr;
-    storage->session = nullptr;
+    storage->session.store(nullptr, std::memory_order_relaxed);
     storage->handles.store(0, std::memory_order_release);
     Slab<Storage>::instance().free(storage);
     (*deleter)();
@@ -152,22 +152,21 @@ void free_storage(Storage* storage) noexcept {
   pool(storage->device).free(storage);
 }
 
-void move_storage(Storage& storage, SessionState* to) {
-  if (to != nullptr && !charge(*to, storage.capacity)) {
-    raise_out_of_memory({.requested = storage.nbytes, .session = to});
-  }
-  SessionState* from = storage.session;
+bool try_move_storage(Storage& storage, SessionState* to) noexcept {
+  if (to != nullptr && !charge(*to, storage.capacity)) return false;
+  SessionState* from = storage.session.load(std::memory_order_relaxed);
   const bool counted = !storage.is_external();
   if (to != nullptr) {
     to->retain();
     if (counted) count_bytes(to->live, to->peak, storage.nbytes);
   }
-  storage.session = to;
+  storage.session.store(to, std::memory_order_relaxed);
   if (from != nullptr) {
     if (counted) from->live.fetch_sub(storage.nbytes, std::memory_order_relaxed);
     from->in_use.fetch_sub(storage.capacity, std::memory_order_relaxed);
     from->release();
   }
+  return true;
 }
 
 std::size_t live_bytes(const SessionState* session) noexcept {
@@ -191,8 +190,10 @@ MemoryInfo memory_of(SessionState* session) {
   };
   std::unordered_map<const Storage*, Held> storages;
   for_each_holder([&](Header& header) {
-    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
-    if (header.role == Role::tensor) ++info.tensors;
+    const bool ours =
+        session == nullptr || header.session.load(std::memory_order_relaxed) == session;
+    if (ours && header.role == Role::tensor) ++info.tensors;
+    if (!is_charged_to(session, *header.storage)) return;
     Held& held = storages[header.storage];
     held.claim = std::max(held.claim, header.claim.load(std::memory_order_relaxed));
     held.only_small_views = held.only_small_views && smaller_than_storage(header);
@@ -258,7 +259,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
   };
   std::unordered_map<const Storage*, Candidate> storages;
   for_each_holder([&](Header& header) {
-    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
+    if (!is_charged_to(session, *header.storage)) return;
     Candidate& candidate = storages[header.storage];
     candidate.nbytes = header.storage->nbytes;
     candidate.claim = std::max(candidate.claim, header.claim.load(std::memory_order_relaxed));
@@ -286,27 +287,31 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
   return largest;
 }
 
+Holder holder_of_shown(const Header& header) {
+  Holder holder;
+  holder.story = story_of_shown(header);
+  holder.is_tensor = header.role == Role::tensor;
+  holder.is_small_view = smaller_than_storage(header);
+  if (header.owner) holder.owner = label_text(*header.owner.get());
+  const Story& story = holder.story;
+  holder.text = fmt::format("{} {}, born {} {}",
+                            !holder.is_tensor      ? "saved value of"
+                            : holder.is_small_view ? "view"
+                                                   : "tensor",
+                            story.title(), site_text(story.birth.site), story.birth.op);
+  if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
+  if (holder.is_small_view) {
+    holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
+                               bytes_text(header.storage->nbytes));
+  }
+  return holder;
+}
+
 std::vector<Holder> holders_of(const Storage& storage) {
   std::vector<Holder> holders;
   for_each_holder([&](Header& header) {
     if (header.storage != &storage) return;
-    Holder holder;
-    holder.story = story_of_shown(header);
-    holder.is_tensor = header.role == Role::tensor;
-    holder.is_small_view = smaller_than_storage(header);
-    if (header.owner) holder.owner = label_text(*header.owner.get());
-    const Story& story = holder.story;
-    holder.text = fmt::format("{} {}, born {} {}",
-                              !holder.is_tensor      ? "saved value of"
-                              : holder.is_small_view ? "view"
-                                                     : "tensor",
-                              story.title(), site_text(story.birth.site), story.birth.op);
-    if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
-    if (holder.is_small_view) {
-      holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
-                                 bytes_text(storage.nbytes));
-    }
-    holders.push_back(std::move(holder));
+    holders.push_back(holder_of_shown(header));
   });
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return a.is_small_view > b.is_small_view;

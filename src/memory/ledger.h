@@ -62,6 +62,13 @@ struct LargeHolder {
 };
 std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session);
 
+// Whether a session pays for the bytes (null: the process pays for all). A tensor may show bytes
+// that are not its session's: a traced function's result that is what the function holds.
+inline bool is_charged_to(const SessionState* session, const Storage& storage) noexcept {
+  return session == nullptr || storage.session.load(std::memory_order_relaxed) == session;
+}
+
+Holder holder_of_shown(const Header& header);  // see story_of_shown
 std::vector<Holder> holders_of(const Storage& storage);
 
 }  // namespace tenure::detail

@@ -198,7 +198,7 @@ bool Pool::grow(std::uint16_t index, std::uint32_t blocks) {
 }
 
 void Pool::free(Storage* storage) noexcept {
-  storage->session = nullptr;
+  storage->session.store(nullptr, std::memory_order_relaxed);
   storage->handles.store(0, std::memory_order_release);
   ASAN_POISON_MEMORY_REGION(storage->data, storage->capacity);
   Class& list = classes_[storage->size_class];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 #include <thread>
 
 #include "core/raise.h"
@@ -156,6 +157,18 @@ Line line_of(std::string label, const Header& tensor) {
   return {std::move(label), site_text(story.birth.site), story.birth.op, story.title()};
 }
 
+std::vector<Line> other_holder_lines(Header& tensor) {
+  std::vector<Line> lines;
+  if (!try_pin(tensor)) return lines;
+  const Pinned pinned{tensor};
+  for (const Holder& holder : holders_of(*tensor.storage)) {
+    const bool is_it = holder.is_tensor && holder.story.id == tensor.id;
+    if (!is_it) lines.push_back({"holder", holder.text, ""});
+  }
+  if (lines.empty()) lines.push_back({"holder", "a call that is using them", ""});
+  return lines;
+}
+
 Line used_line(std::source_location site, std::string what) {
   return {"used", site_text(site), std::move(what)};
 }
@@ -231,12 +244,14 @@ namespace {
 
 // A value that somebody owns: a variable's, or one saved for a tape, a function, a span. Its owner
 // is what the user knows.
+std::string saved_for(const Label& owner) {
+  return owner.kind == "variable" ? label_text(owner)
+                                  : fmt::format("a value saved for {}", label_text(owner));
+}
+
 [[noreturn]] void raise_owner_lost(const Header& header, const Use& use) {
   const Label& owner = *header.owner.get();
-  const bool variable = owner.kind == "variable";
   Story story = make_story(header);
-  const std::string what =
-      variable ? label_text(owner) : fmt::format("a value saved for {}", label_text(owner));
   std::vector<Line> lines{line_of("born", owner),
                           {"value", site_text(story.birth.site), story.birth.op}};
   if (const auto& death = story.death) {
@@ -247,9 +262,9 @@ namespace {
   if (story.death && story.death->cause == Cause::owner_disposed) {
     todo = "use it before its owner is disposed or closed: its value is gone.";
   }
-  std::string text =
-      told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
-           lines, "");
+  std::string text = told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op,
+                                      saved_for(owner), story.title()),
+                          lines, "");
   text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
   events::raised(text, use.site, story.id);
   throw DisposedError(text, std::move(story), use.site);
@@ -342,11 +357,12 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
+  const std::lock_guard lock(storage_moves());  // its session does not go away meanwhile
   Story story = story_for(header, use);
   const SessionState* session = header.session.load(std::memory_order_relaxed);
   const std::string home = session_name(session), here = session_name(current);
   const Label* owner = header.role == Role::saved ? header.owner.get() : nullptr;
-  const std::string which = owner != nullptr ? label_text(*owner)
+  const std::string which = owner != nullptr ? saved_for(*owner)
                             : use.input < 0  ? "the tensor"
                                              : fmt::format("input {}", use.input);
   const std::string problem =
@@ -360,11 +376,16 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
   std::vector<Line> lines{
       {"alive", session != nullptr ? site_text(session->label->site) : "", "in " + home}};
   if (owner != nullptr) lines.insert(lines.begin(), line_of("owner", *owner));
-  std::string text = lifetime_text(
-      "InaccessibleTensorError", problem, story, use,
-      owner != nullptr ? fmt::format("run what uses it in {}.", home)
-                       : fmt::format("transfer it to {}, or run the op in {}.", here, home),
-      std::move(lines), owner != nullptr ? label_text(*owner) : std::string());
+  std::string todo = fmt::format("transfer it to {}, or run the op in {}.", here, home);
+  if (owner != nullptr) {
+    todo = fmt::format("run what uses it in {}", home);
+    todo += owner->kind != "function" ? "."
+                                      : ", or call the function in the default session first: what "
+                                        "it captures there serves every session.";
+  }
+  std::string text =
+      lifetime_text("InaccessibleTensorError", problem, story, use, todo, std::move(lines),
+                    owner != nullptr ? label_text(*owner) : std::string());
   events::raised(text, use.site, story.id);
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }

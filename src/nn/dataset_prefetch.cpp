@@ -14,27 +14,6 @@
 namespace tenure::nn::dataset {
 namespace {
 
-// The session of the thread that asked for the pass, kept open for the thread that makes it.
-class BorrowedSession {
- public:
-  BorrowedSession() : session_(detail::context().session) {
-    if (session_ == nullptr) return;
-    session_->retain();
-    session_->running.fetch_add(1);
-  }
-  ~BorrowedSession() {
-    if (session_ == nullptr) return;
-    session_->running.fetch_sub(1);
-    session_->release();
-  }
-  BorrowedSession(const BorrowedSession&) = delete;
-  BorrowedSession& operator=(const BorrowedSession&) = delete;
-  void enter() const { detail::context().session = session_; }
-
- private:
-  detail::SessionState* session_;
-};
-
 class Ahead final : public Stream<Batch> {
  public:
   Ahead(StreamPtr<Batch> from, std::size_t count)
@@ -68,7 +47,7 @@ class Ahead final : public Stream<Batch> {
 
  private:
   void make() {
-    session_.enter();
+    detail::context().session = session_.get();
     const detail::CallScope call("prefetch", site_);
     std::exception_ptr error;
     try {
@@ -94,8 +73,8 @@ class Ahead final : public Stream<Batch> {
     return !stopped_;
   }
 
-  const BorrowedSession session_;
-  StreamPtr<Batch> from_;  // the thread's
+  const detail::SessionStay session_{detail::context().session};  // of who asked for the pass
+  StreamPtr<Batch> from_;                                         // the thread's
   const std::size_t count_;
   const std::source_location site_;
   std::mutex mutex_;

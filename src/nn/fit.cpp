@@ -301,10 +301,10 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
   detail::compiled_of(model, "fit_async", site);
   auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site);
   if (options.verbose == Verbose::automatic) options.verbose = Verbose::silent;
-  tenure::detail::SessionState* session = tenure::detail::context().session;
+  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
   return start_job<History>(
       [=, data = std::move(data)](JobControl& control) mutable {
-        const detail::SessionScope in_session(session);
+        const detail::SessionScope in_session(*session);
         struct Unlock {  // before the job is seen to be done
           std::shared_ptr<detail::TrainingLock>& lock;
           ~Unlock() { lock->release(); }
@@ -434,10 +434,10 @@ Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
   detail::check_alive(*base_, site, "predict_async");
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
-  tenure::detail::SessionState* session = tenure::detail::context().session;
+  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
   return start_job<Tensor>(
       [model = *this, held, options, session, site](JobControl&) mutable {
-        const detail::SessionScope in_session(session);
+        const detail::SessionScope in_session(*session);
         return model.predict(std::exchange(held, {}), options, site);
       },
       site);

@@ -56,7 +56,7 @@ bool runs_here(const void* loop) {
 
 // The context a task carries. Between its turns nobody points at it.
 struct TaskRun::Home {
-  explicit Home(TaskHome kind) {
+  explicit Home(TaskHome kind) : stay(detail::context().session) {
     const Context& outer = detail::context();
     context.session = outer.session;
     context.random = outer.random;
@@ -70,10 +70,6 @@ struct TaskRun::Home {
       context.watch = outer.watch;
     }
     callers_tapes = context.tapes;
-    session = context.session;
-    if (session == nullptr) return;
-    session->retain();
-    session->running.fetch_add(1);
   }
 
   // The task has ended. A tape that got away from it records no more.
@@ -84,15 +80,12 @@ struct TaskRun::Home {
       tape = outer;
     }
     context.tapes = nullptr;
-    SessionState* left = std::exchange(session, nullptr);
-    if (left == nullptr) return;
-    left->running.fetch_sub(1);
-    left->release();
+    stay.leave();
   }
 
   Context context;
   ops::Recorder* callers_tapes = nullptr;
-  SessionState* session = nullptr;
+  SessionStay stay;
 };
 
 namespace {

@@ -123,9 +123,9 @@ class Folder {
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const Value& value = graph_.values[node.out[i]];
-      detail::Saved saved(new_saved_bytes(
-          detail::context(), contiguous_layout(value.shape, value.dtype),
-          std::move(call.results[i]), graph_.function, node.op->name, node.site));
+      detail::Saved saved(
+          new_saved_bytes(detail::context(), contiguous_layout(value.shape, value.dtype),
+                          std::move(call.results[i]), graph_.function, node.op->name, node.site));
       graph_.constants.push_back(
           {std::make_shared<const detail::Saved>(std::move(saved)), node.out[i]});
       note(graph_.constants.back());
