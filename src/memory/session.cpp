@@ -57,15 +57,16 @@ bool ends_with_session(const Header& header) {
   return header.role == detail::Role::tensor || header.is_slot;
 }
 
+bool is_of(const SessionState* session, const Header& header) {
+  return header.session.load(std::memory_order_relaxed) == session;
+}
+
 // Ends one of a session's holders, or passes it on.
 void end(Header& header, SessionState* session, std::source_location site) noexcept {
   if (ends_with_session(header)) {
     kill(header, Cause::owner_disposed, site, session->label);
-    return;
-  }
-  detail::move_holder(header, nullptr);
-  if (header.storage->session.load(std::memory_order_relaxed) == session) {
-    detail::try_move_storage(*header.storage, nullptr);
+  } else {
+    detail::move_holder(header, nullptr);
   }
 }
 
@@ -80,22 +81,29 @@ void tell(const Header& header, SessionReport& report) {
 // Of a session in which nobody works any more, so that nothing new comes to belong to it. `report`
 // may be null. All is ended even where telling of it runs out of memory, which is thrown then.
 void end_all(SessionState* session, std::source_location site, SessionReport* report) {
-  const auto is_its = [&](const Header& header) {
-    return header.session.load(std::memory_order_relaxed) == session;
-  };
   std::exception_ptr failure;
   detail::for_each_holder([&](Header& header) {
-    if (!is_its(header)) return;
+    const auto concerns_it = [&] {
+      return is_of(session, header) || detail::is_charged_to(session, *header.storage);
+    };
+    if (!concerns_it()) return;
     const std::lock_guard lock(detail::storage_moves());
-    if (!is_its(header)) return;  // transferred meanwhile
-    if (report != nullptr && failure == nullptr) {
-      try {
-        tell(header, *report);
-      } catch (...) {
-        failure = std::current_exception();
+    if (!concerns_it()) return;  // transferred meanwhile
+    if (is_of(session, header)) {
+      if (report != nullptr && failure == nullptr) {
+        try {
+          tell(header, *report);
+        } catch (...) {
+          failure = std::current_exception();
+        }
       }
+      end(header, session, site);
+      if (header.is_dead()) return;
     }
-    end(header, session, site);
+    // A saved value, or another session's tensor that shows what a function held.
+    if (detail::is_charged_to(session, *header.storage)) {
+      detail::try_move_storage(*header.storage, nullptr);
+    }
   });
   if (failure != nullptr) std::rethrow_exception(failure);
 }

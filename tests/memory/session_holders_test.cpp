@@ -87,6 +87,22 @@ TEST(Contract, L36_a_closed_session_leaves_a_functions_constants_alive) {
   });
 }
 
+TEST(Contract, L36_bytes_that_another_session_shows_pass_on_too) {
+  Session a({.name = "a"}), b({.name = "b"});
+  Tensor table;
+  {
+    Function f = function("table", [](Tensor) { return linspace(0, 2, 3) * 2.f; });
+    a.run([&] { f(ones({1})); });
+    table = b.run([&] { return f(ones({1})); });
+  }
+  EXPECT_EQ(a.memory().live_bytes, 12u) << "charged to where the constant was made";
+  EXPECT_TRUE(a.close().empty());
+  EXPECT_EQ(a.memory().live_bytes, 0u);
+  EXPECT_EQ(b.run([&] { return floats(table); }), (Floats{0, 2, 4}));
+  EXPECT_EQ(b.close().disposed.size(), 1u);
+  EXPECT_EQ(memory().live_bytes, 0u);
+}
+
 TEST(Contract, L33_why_alive_names_the_function_whose_constant_it_is) {
   Function table = function("table", [](Tensor) { return arange(4) * 2.f; });
   const Tensor held = table(ones({1}));
