@@ -65,12 +65,13 @@ std::string stacks_text(const Story& story) {
          stack_text("death stack", story.death_stack);
 }
 
-// `owner` is who holds a value that is no tensor.
-std::string holders_row(const Story& story, std::string_view whose, std::string owner = {}) {
+// `owner` is who holds a value that is no tensor; `one` and `more` are what is said of the handles.
+std::string holders_row(const Story& story, std::string_view one, std::string_view more,
+                        std::string owner = {}) {
   std::string text = std::move(owner);
   if (text.empty()) {
-    text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
-                       story.handles == 1 ? whose : "");
+    text = story.handles == 1 ? fmt::format("1 handle{}", one)
+                              : fmt::format("{} handles{}", story.handles, more);
   }
   if (story.death && story.death->cause == Cause::donated) {
     text += "; storage given away";
@@ -95,9 +96,19 @@ std::string lifetime_text(std::string_view error, std::string_view problem, cons
   if (use.input >= 0) what += fmt::format(", input {}", use.input);
   lines.push_back(used_line(use.site, std::move(what)));
   text += table(lines);
-  text += holders_row(story, " (yours)", std::move(owner));
+  // A call that is made of others has copies of its own, which nobody counts.
+  const bool inside = context().call.op != nullptr;
+  text +=
+      holders_row(story, " (yours)", inside ? ", this call's among them" : "", std::move(owner));
   text += stacks_text(story);
   return text + fmt::format("\n  {}", todo);
+}
+
+// A use inside another call of the user's happens at that one's line.
+Use at_users_line(Use use) {
+  const UserCall& call = context().call;
+  if (call.op != nullptr) use.site = call.site;
+  return use;
 }
 
 Story story_for(const Header& header, const Use& use) {
@@ -272,8 +283,9 @@ std::string saved_for(const Label& owner) {
 
 }  // namespace
 
-void raise_disposed(const Header& header, const Use& use) {
-  if (header.is_symbolic()) raise_symbolic(header, use, current_trace());
+void raise_disposed(const Header& header, const Use& refused) {
+  if (header.is_symbolic()) raise_symbolic(header, refused, current_trace());
+  const Use use = at_users_line(refused);
   if (header.role == Role::saved && header.owner) raise_owner_lost(header, use);
   Story story = story_for(header, use);
   const std::string problem = use.input < 0
@@ -296,8 +308,9 @@ void raise_ended(std::string_view op, std::string_view what, Story story, std::s
 
 namespace {
 
-[[noreturn]] void raise_inaccessible(const Header& header, const Use& use, const char* where,
+[[noreturn]] void raise_inaccessible(const Header& header, const Use& refused, const char* where,
                                      const char* todo) {
+  const Use use = at_users_line(refused);
   Story story = story_for(header, use);
   const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
   const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
@@ -326,7 +339,8 @@ void raise_left_body(const Header& header, const Use& use) {
                      "return it from the branch, or make it part of the loop's state.");
 }
 
-void raise_free_size(const Header& header, const Use& use, int axis, std::uint64_t dims) {
+void raise_free_size(const Header& header, const Use& refused, int axis, std::uint64_t dims) {
+  const Use use = at_users_line(refused);
   Story story = story_for(header, use);
   std::string shape, hidden, which;
   for (int i = 0; i < story.shape.rank(); ++i) {
@@ -356,7 +370,8 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
   throw InaccessibleTensorError(text, std::move(story), use.site);
 }
 
-void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
+void raise_wrong_session(const Header& header, const Use& refused, const SessionState* current) {
+  const Use use = at_users_line(refused);
   const std::lock_guard lock(storage_moves());  // its session does not go away meanwhile
   Story story = story_for(header, use);
   const SessionState* session = header.session.load(std::memory_order_relaxed);
@@ -416,7 +431,7 @@ std::string Story::title() const {
 std::string Story::text() const {
   std::string lines = title() + "\n\n" + detail::table(detail::life_lines(*this));
   if (!death) lines += "  alive\n";
-  return lines + detail::holders_row(*this, "") + detail::stacks_text(*this);
+  return lines + detail::holders_row(*this, "", "") + detail::stacks_text(*this);
 }
 
 std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.text(); }

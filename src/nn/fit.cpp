@@ -128,7 +128,7 @@ void check_batches(const Model& model, const Dataset& examples, std::int64_t bat
   if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
   const std::optional<std::int64_t> size = examples.size();
   if (!size || *size % batch_size == 0) return;
-  if (model.get_states().empty()) return;
+  if (detail::all_states(ModelAccess::base(model)).empty()) return;
   raise<ValueError>(
       "{}: {} examples do not make whole batches of {}, and {} keeps a state per example of a "
       "batch: leave {} out, or use another batch_size",
@@ -274,7 +274,7 @@ FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& 
     examples = examples.take(kept);
   }
   check_batches(model, examples, options.batch_size, "fit");
-  const bool stateful = !model.get_states().empty();
+  const bool stateful = !detail::all_states(ModelAccess::base(model)).empty();
   if (options.shuffle && !stateful) examples = examples.shuffle();
   return {examples.batch(options.batch_size), validation};
 }

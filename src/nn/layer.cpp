@@ -429,8 +429,10 @@ void LayerBase::before_dispose(std::source_location) {}
 
 std::string LayerBase::config() const { return "{}"; }
 
-void LayerBase::reset_states(std::source_location) {
-  for (Variable slot : state_->slots) slot.assign(zeros(slot.shape(), slot.dtype()));
+void LayerBase::reset_states(std::source_location site) {
+  for (Variable slot : state_->slots) {
+    slot.assign(Arg(zeros(slot.shape(), slot.dtype(), site), site));
+  }
 }
 
 void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {

@@ -370,8 +370,13 @@ Disposal Optimizer::dispose(std::source_location site) const {
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   if (state.disposed) return {};
-  // What a schedule or a file would ask for last.
-  if (state.learning_rate.defined()) state.rate = learning_rate();
+  // What a schedule or a file would ask for last. Where its session is closed, or not this one, it
+  // stays at what was set last: disposing refuses nothing.
+  try {
+    if (state.learning_rate.defined()) state.rate = learning_rate();
+  } catch (const DisposedError&) {
+  } catch (const InaccessibleTensorError&) {
+  }
   const std::vector<Variable> all = variables();
   state.disposed_at = site;
   state.disposed.store(true, std::memory_order_release);

@@ -110,6 +110,19 @@ TEST_P(Told, one_handle_of_another_sessions_tensor) {
   EXPECT_HAS(message_of<InaccessibleTensorError>([&] { GetParam().use(x); }), "1 handle (yours)");
 }
 
+TEST(Handles, a_call_that_is_made_of_others_says_that_it_has_some) {
+  Tensor x = ones({2, 2});
+  x.dispose();
+  const nn::Dense layer({.units = 1});
+  for (const auto& use : std::vector<std::function<void()>>{
+           [&] { layer(x); }, [&] { nn::MeanSquaredError()(x, ones({2, 2})); }}) {
+    const std::string text = message_of<DisposedError>(use);
+    const bool alone = text.find("1 handle (yours)") != text.npos;
+    EXPECT_TRUE(alone || text.find("handles, this call's among them") != text.npos) << text;
+    EXPECT_HAS(text, "used      handles_told_test.cpp:");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Handles, Told, ::testing::ValuesIn(uses()),
                          [](const auto& use) { return std::string(use.param.name); });
 
