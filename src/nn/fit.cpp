@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <span>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -9,6 +10,7 @@
 #include "nn/eager_scope.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
+#include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
@@ -121,6 +123,18 @@ Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& bat
   }
   if (!any) raise<ValueError>("evaluate: there are no examples");
   return running.logs(compiled);
+}
+
+// Refuses what cannot be used in the name of what the user called, before copies are made of it.
+void check_given(const char* op, std::span<const Tensor> tensors, std::source_location site) {
+  if (tenure::detail::context().trace != nullptr) return;  // there they may be captured
+  for (const Tensor& each : tensors) {
+    if (each.defined()) const tenure::detail::Pin pin(each, op, site);
+  }
+}
+void check_given(const char* op, const Tensor& x, const Tensor& y, std::source_location site) {
+  check_given(op, {&x, 1}, site);
+  check_given(op, {&y, 1}, site);
 }
 
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
@@ -318,12 +332,15 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
 
 History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
                    std::source_location site) const {
+  check_given("fit", x, y, site);
   return fit(TensorVector{x}, TensorVector{y}, std::move(options), site);
 }
 
 History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
                    std::source_location site) const {
   check_options(options);
+  check_given("fit", x, site);
+  check_given("fit", y, site);
   const detail::TrainingLock lock(*this, "fit", site);
   return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
 }
@@ -338,6 +355,7 @@ Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions optio
                               std::source_location site) const {
   check_options(options);
   detail::check_alive(*base_, site, "fit_async");
+  check_given("fit_async", x, y, site);
   FitData data = fit_data(*this, {x}, {y}, options, site);
   return start_fit(*this, std::move(data), std::move(options), site);
 }
@@ -351,6 +369,7 @@ Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                            std::source_location site) const {
+  check_given("train_on_batch", x, y, site);
   return train_on_batch(Batch{{x}, {y}, sample_weight}, site);
 }
 
@@ -365,6 +384,7 @@ Logs Model::train_on_batch(const Batch& batch, std::source_location site) const 
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
+  check_given("test_on_batch", x, y, site);
   const detail::TrainingLock lock(*this, "test_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
   if (compiled->ready) detail::reset_metrics(*compiled);
@@ -375,6 +395,7 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
+  check_given("evaluate", x, y, site);
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
   check_batches(*this, examples, options.batch_size, "evaluate");
   return evaluate(examples.batch(options.batch_size), site);
@@ -390,12 +411,14 @@ Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
+  check_given("predict", {&x, 1}, site);
   return std::move(predict(TensorVector{x}, options, site).front());
 }
 
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
   detail::check_alive(*base_, site, "predict");
+  check_given("predict", x, site);
   const Span span("predict", name(), site);
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
@@ -432,6 +455,7 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
                                  std::source_location site) const {
   detail::check_alive(*base_, site, "predict_async");
+  check_given("predict_async", {&x, 1}, site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
   auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);

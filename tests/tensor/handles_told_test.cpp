@@ -13,6 +13,12 @@ struct Use {
   std::function<void(Tensor&)> use;
 };
 
+nn::Sequential scorer() {
+  const nn::Sequential model({nn::Dense({.units = 2, .input_shape = {2}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  return model;
+}
+
 // Each is given a float32 [2, 2] that cannot be used.
 const std::vector<Use>& uses() {
   static const auto* all = new std::vector<Use>{
@@ -82,6 +88,13 @@ const std::vector<Use>& uses() {
        }},
       {"donate", [](Tensor& x) { function("f", [](Tensor y) { return y + 1.f; })(donate(x)); }},
       {"capture", [](Tensor& x) { function("f", [&](Tensor y) { return y + x; })(ones({2, 2})); }},
+      {"predict", [](Tensor& x) { scorer().predict(x); }},
+      {"predict_async", [](Tensor& x) { scorer().predict_async(x); }},
+      {"fit", [](Tensor& x) { scorer().fit(x, x); }},
+      {"fit_async", [](Tensor& x) { scorer().fit_async(x, x); }},
+      {"evaluate", [](Tensor& x) { scorer().evaluate(x, x); }},
+      {"train_on_batch", [](Tensor& x) { scorer().train_on_batch(x, x); }},
+      {"test_on_batch", [](Tensor& x) { scorer().test_on_batch(x, x); }},
       {"from_tensors", [](Tensor& x) { nn::Dataset::from_tensors(x, x); }},
   };
   return *all;
