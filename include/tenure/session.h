@@ -42,7 +42,8 @@ struct SessionReport {
 TENURE_API std::ostream& operator<<(std::ostream& out, const SessionReport& report);
 
 // Closing (or destroying) a session disposes the tensors and variables that it still owns. What
-// others hold of it stays valid and passes to the default session. Not copyable.
+// others hold of it stays valid and passes to the default session. One that is destroyed while it
+// runs elsewhere ends when the last run does. Not copyable.
 class TENURE_API Session {
  public:
   explicit Session(SessionOptions options = {},

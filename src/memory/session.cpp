@@ -136,18 +136,20 @@ bool begin_closing(SessionState& session, std::source_location site) {
 
 }  // namespace
 
+namespace detail {
+
+void end_abandoned(SessionState& session) noexcept {
+  // As with a tidy, the line that can be named is the one where it began.
+  const std::source_location site = session.label->site;
+  end_all(&session, site, nullptr);
+}
+
+}  // namespace detail
+
+// One that runs on another thread keeps what it needs, and ends when the last has left it.
 Session::~Session() {
   if (state_ == nullptr) return;
-  // One that runs on another thread keeps what it needs. As with a tidy, the line that can be named
-  // is the one where it began.
-  const std::source_location site = state_->label->site;
-  bool closes = false;
-  {
-    const std::lock_guard lock(detail::storage_moves());
-    closes = state_->try_close();
-    if (closes) state_->closed_at = site;
-  }
-  if (closes) end_all(state_, site, nullptr);
+  if (state_->abandon()) detail::end_abandoned(*state_);
   state_->release();
 }
 
@@ -193,7 +195,7 @@ Session::Entered::Entered(Session& session, std::source_location site)
 Session::Entered::~Entered() {
   detail::context().session = outer_;
   if (state_ == nullptr) return;
-  state_->leave();
+  if (state_->leave()) detail::end_abandoned(*state_);
   state_->release();
 }
 

@@ -38,8 +38,13 @@ struct SessionState {
                                           std::memory_order_relaxed));
     return true;
   }
-  void leave() noexcept { gate_.fetch_sub(1, std::memory_order_release); }
-  std::uint32_t inside() const noexcept { return gate_.load(std::memory_order_relaxed) & ~kClosed; }
+  // True for the last to leave one that was abandoned, who has to end it.
+  bool leave() noexcept {
+    return gate_.fetch_sub(1, std::memory_order_acq_rel) == (kAbandoned | 1);
+  }
+  std::uint32_t inside() const noexcept {
+    return gate_.load(std::memory_order_relaxed) & ~(kClosed | kAbandoned);
+  }
   bool is_closed() const noexcept { return (gate_.load(std::memory_order_acquire) & kClosed) != 0; }
   // False when somebody is inside, or it was closed before.
   bool try_close() noexcept {
@@ -47,11 +52,17 @@ struct SessionState {
     return gate_.compare_exchange_strong(nobody, kClosed, std::memory_order_acq_rel,
                                          std::memory_order_relaxed);
   }
+  // Its Session object is gone. True when nobody is inside, and the caller has to end it.
+  bool abandon() noexcept { return gate_.fetch_or(kAbandoned, std::memory_order_acq_rel) == 0; }
 
  private:
   static constexpr std::uint32_t kClosed = 1u << 31;
+  static constexpr std::uint32_t kAbandoned = 1u << 30;  // the Session object is gone
   std::atomic<std::uint32_t> gate_{0};
 };
+
+// Ends one that was abandoned, and that nobody is in.
+void end_abandoned(SessionState& session) noexcept;
 
 // Work in the session that is current where this is made, done elsewhere or later: the session
 // stays open for it. Whoever makes one is inside, so that there is nothing to refuse.
@@ -69,7 +80,7 @@ class SessionStay {
   void leave() noexcept {
     SessionState* left = std::exchange(session_, nullptr);
     if (left == nullptr) return;
-    left->leave();
+    if (left->leave()) end_abandoned(*left);
     left->release();
   }
 

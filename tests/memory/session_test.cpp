@@ -1,6 +1,7 @@
 #include "tenure/session.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "support/expect.h"
@@ -169,6 +170,21 @@ TEST(Sessions, what_a_destroyed_one_ended_names_where_it_began) {
   }
   EXPECT_HAS(message_of<DisposedError>([&] { x + 1.0; }),
              "died      session_test.cpp:" + std::to_string(line));
+}
+
+TEST(Sessions, one_that_is_destroyed_while_it_runs_ends_when_the_run_does) {
+  auto session = std::make_unique<Session>(SessionOptions{.name = "a"});
+  Tensor x;
+  std::optional<TensorSpan<float>> span;
+  session->run([&] {
+    x = ones({2});
+    span.emplace(x.view<float>());
+    session.reset();
+    EXPECT_EQ(floats(x + 1.0), (Floats{2, 2}));
+  });
+  EXPECT_TRUE(x.is_disposed());
+  EXPECT_EQ(x.story().death->by, "session \"a\" closed");
+  EXPECT_EQ((*span)[1], 1.f);
 }
 
 TEST(Sessions, closing_one_that_runs_is_refused) {
