@@ -58,13 +58,13 @@ Donation::Donation(std::span<const Tensor> in, std::span<const std::size_t> dona
       if (j != i && Access::header(in[j]) == &header) refuse_twice(i, j);
     }
     if (header.is_symbolic()) continue;  // the plan of the function around decides
-    bool free = false;
+    bool owns_bytes = false;
     {
       const detail::Pin pin(in[i], "donate", site, argument_copies(in, i));
-      free = pin->storage->handles.load(std::memory_order_acquire) == 1 &&
-             !pin->storage->is_external();
+      owns_bytes = pin->storage->handles.load(std::memory_order_acquire) == 1 &&
+                   !pin->storage->is_external();
     }
-    if (!free) refuse_held(i);
+    if (!owns_bytes) refuse_held(i);
   }
 }
 
