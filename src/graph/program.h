@@ -128,11 +128,11 @@ class Program {
     std::vector<std::byte*> bases;   // of buffers
     std::vector<std::byte*> inputs;  // of their first elements
     std::vector<ops::AttrsBox> random;
-    std::vector<std::uint64_t> segments;              // where their random numbers begin
-    std::vector<detail::StorageRef> held;             // inputs, then variables, then results
-    std::vector<std::unique_lock<std::mutex>> locks;  // of variables that change
-    std::vector<detail::Header*> pinned;              // their slots
-    std::vector<detail::StorageRef> old;              // what they held before
+    std::vector<std::uint64_t> segments;                 // where their random numbers begin
+    std::vector<detail::StorageRef> held;                // inputs, then variables, then results
+    std::vector<std::unique_lock<detail::Mutex>> locks;  // of variables that change
+    std::vector<detail::Header*> pinned;                 // their slots
+    std::vector<detail::StorageRef> old;                 // what they held before
   };
   class FrameLease;
   class Call;
@@ -163,7 +163,7 @@ class Program {
   std::size_t bound_bytes_ = 0;
   double plan_us_ = 0;
   std::atomic<std::size_t> stack_bytes_{0};  // the most that a loop's stack held
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/memory_watch.h"
@@ -16,7 +17,7 @@ namespace tenure::detail {
 namespace {
 
 std::atomic<std::uint64_t> g_next_id{1};
-SpinLock g_names;  // names are given rarely and read rarely
+constinit SpinLock g_names;  // names are given rarely and read rarely
 
 // What tensors and symbolic tensors have in common.
 inline void fill_in(Header& header, Context& context, Layout layout, const char* op,
@@ -47,6 +48,8 @@ inline void fill_in(Header& header, Context& context, Layout layout, const char*
 }
 
 }  // namespace
+
+SpinLock& names_lock() noexcept { return g_names; }
 
 Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
                    std::source_location site, std::uint64_t value_id) {

@@ -174,11 +174,9 @@ std::size_t live_bytes(const SessionState* session) noexcept {
   return (session != nullptr ? session->live : g_live).load(std::memory_order_relaxed);
 }
 
-std::recursive_mutex& storage_moves() noexcept {
-  // Without a destructor: it is needed until the last static is gone.
-  alignas(std::recursive_mutex) static std::byte place[sizeof(std::recursive_mutex)];
-  static auto* const mutex = new (place) std::recursive_mutex;
-  return *mutex;
+RecursiveMutex& storage_moves() noexcept {
+  static ProcessMutex mutex;  // without a destructor: it is needed until the last static is gone
+  return mutex;
 }
 
 MemoryInfo memory_of(SessionState* session) {

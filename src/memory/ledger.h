@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/fork.h"
 #include "memory/header.h"
 #include "memory/session.h"
 #include "memory/slab.h"
@@ -27,7 +28,7 @@ struct Pinned {  // gives back a pin that was taken
 
 // A saved value may get another storage, as a variable does that a traced function assigns. That
 // happens under a lock, and so does a look at saved values that are not one's own.
-std::recursive_mutex& storage_moves() noexcept;
+RecursiveMutex& storage_moves() noexcept;
 
 // Calls visit(header) for every live holder, tensor or saved, held and pinned meanwhile.
 template <class Visit>

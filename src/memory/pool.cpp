@@ -125,7 +125,8 @@ Storage* Pool::allocate(std::size_t nbytes) {
   list.lock.lock();
   Storage* storage = pop(list);
   list.lock.unlock();
-  if (storage == nullptr) [[unlikely]] {
+  // Again where other threads took the whole span first, or trimmed it.
+  while (storage == nullptr) [[unlikely]] {
     const std::size_t bytes = class_bytes(index);
     const auto usual = static_cast<std::uint32_t>(std::clamp<std::size_t>(kOwnSpan / bytes, 1, 64));
     // A whole span, then with pooled memory given back, then a page's worth.
@@ -138,7 +139,6 @@ Storage* Pool::allocate(std::size_t nbytes) {
     if (!grown) return nullptr;
     const std::lock_guard guard(list.lock);
     storage = pop(list);
-    if (storage == nullptr) return nullptr;  // other threads took the whole span first
   }
   storage->nbytes = nbytes;
   ASAN_UNPOISON_MEMORY_REGION(storage->data, nbytes);
@@ -241,6 +241,14 @@ std::size_t Pool::trim() noexcept {
   }
   if (returned != 0) tell_size();
   return returned;
+}
+
+void Pool::lock() noexcept {
+  for (Class& list : classes_) list.lock.lock();
+}
+
+void Pool::unlock() noexcept {
+  for (Class& list : classes_) list.lock.unlock();
 }
 
 void Pool::tell_size() noexcept {

@@ -50,6 +50,10 @@ class Pool {
   std::size_t budget() const { return budget_.load(std::memory_order_relaxed); }
   void set_budget(std::size_t bytes) { budget_.store(bytes, std::memory_order_relaxed); }
 
+  // All of it, for a fork (fork.h).
+  void lock() noexcept;
+  void unlock() noexcept;
+
   static std::uint16_t size_class(std::size_t nbytes);
   static std::size_t class_bytes(std::uint16_t size_class);
 

@@ -58,6 +58,18 @@ class Slab {
     }
   }
 
+  // For a fork (fork.h): while locked, objects come and go only in threads' caches.
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+  // Calls visit(object) for all there are, free ones too.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Chunk* chunk = chunks_.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next) {
+      for (T& object : chunk->objects) visit(object);
+    }
+  }
+
   // Objects that are not free. Those in other threads' caches count as such, so that the number
   // tells how many more or fewer there are while only this thread makes and frees them.
   std::size_t in_use() const noexcept {
