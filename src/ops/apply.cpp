@@ -16,6 +16,7 @@
 #include "memory/out_of_memory.h"
 #include "memory/reuse.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "ops/kernel.h"
 #include "ops/prepared.h"
 #include "ops/profiler.h"
@@ -341,7 +342,7 @@ template <std::size_t n, std::size_t results>
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, from, attrs, layouts};
   op.infer(infer);
-  Recording recording(context.tapes, op, in, attrs);
+  Recording recording(context, op, in, attrs, site);
   trace.append(op, in, attrs, site, layouts, out);
   recording.finish(out);
 }
@@ -355,7 +356,7 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
   if (op.dynamic_sizes != 0) measure(context, op, inputs, infer);
-  Recording recording(context.tapes, op, in, attrs);
+  Recording recording(context, op, in, attrs, site);
   ResultList<StorageRef, results> storages(out.size());
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, site, layouts[0]);
@@ -431,9 +432,10 @@ KernelTable& kernel_table(DeviceType device) {
 
 namespace tenure::detail {
 
-void tell_tapes(const Tensor& value) {
+void tell_tapes(const Tensor& value, std::source_location site) {
+  site = user_site(site);
   for (ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
-    tape->read(value);
+    tape->read(value, site);
   }
 }
 

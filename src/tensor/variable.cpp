@@ -126,7 +126,7 @@ Tensor Variable::read(std::source_location site) const {
     value = Access::adopt(
         new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, state_->id));
   }
-  if (state_->trainable) detail::tell_tapes(value);
+  if (state_->trainable) detail::tell_tapes(value, site);
   return value;
 }
 
