@@ -35,13 +35,14 @@ void raise_busy(const char* what, const LayerBase& base, std::source_location si
 
 void ModelBase::before_dispose(std::source_location site) {
   std::shared_ptr<detail::Compiled> compiled;
+  decltype(model_->predict) predict;  // these go without the lock
   {
     const std::lock_guard lock(model_->mutex);
     if (model_->training_since) {
       detail::raise_busy("dispose", *this, *model_->training_since, site);
     }
     compiled = std::move(model_->compiled);
-    model_->predict.reset();
+    model_->predict.swap(predict);
   }
   if (compiled == nullptr) return;
   compiled->options.optimizer.dispose(site);
@@ -122,7 +123,7 @@ Optimizer Model::optimizer(std::source_location site) const {
 
 WeakModel Model::weak() const {
   WeakModel weak;
-  weak.base_ = base_;
+  weak.base_ = base_.pointer();
   return weak;
 }
 
