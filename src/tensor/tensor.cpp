@@ -1,8 +1,5 @@
 #include "tenure/tensor.h"
 
-#include <algorithm>
-#include <array>
-
 #include "core/raise.h"
 #include "core/warn.h"
 #include "memory/context.h"
@@ -13,6 +10,7 @@
 #include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
+#include "tenure/handle.h"
 #include "tenure/memory.h"
 #include "tenure/scope.h"
 #include "tenure/session.h"
@@ -29,6 +27,13 @@ void raise_empty(std::string_view op, int input) {
       "{}: {} is an empty handle (default-made, moved from, or a gradient that does not depend on "
       "its source): put a tensor into it first",
       op, which);
+}
+
+void raise_empty_handle(const char* name) {
+  raise<ValueError>(
+      "{}: the handle is empty (default-made or moved from): put one into it first, or use the one "
+      "it was moved to",
+      name);
 }
 
 Pin::Pin(const Tensor& tensor, const char* op, std::source_location site)
@@ -107,30 +112,13 @@ using detail::Header;
 
 namespace {
 
-// Whether a line is the library's: its own code goes on with the numbers that stand for free sizes.
-bool is_own(std::source_location site) {
-  static const std::string_view folder = [] {
-    std::string_view here = std::source_location::current().file_name();
-    here.remove_suffix(here.size() - here.rfind("tensor/"));
-    return here;
-  }();
-  static constexpr std::array<std::string_view, 11> kLayers{
-      "core/",  "memory/", "tensor/", "ops/",    "backend/", "autodiff/",
-      "graph/", "nn/",     "io/",     "report/", "runtime/"};
-  const std::string_view file = site.file_name();
-  if (file.find("include/tenure/") != file.npos) return true;
-  if (!file.starts_with(folder)) return false;
-  return std::ranges::any_of(kLayers, [&](std::string_view layer) {
-    return file.substr(folder.size()).starts_with(layer);
-  });
-}
-
 // Called for a tensor without bytes: refuses to tell the user a size (of `axis`, or any where that
-// is -1) that is free in the function being traced.
+// is -1) that is free in the function being traced. The library's own code, which asks without a
+// line (TENURE_SIZE_SITE), goes on with the number that stands for it.
 [[gnu::noinline]] void refuse_free(const Header& header, const char* op, int axis,
                                    std::source_location site) {
   const detail::FreeSizes* free = detail::context().free;
-  if (free == nullptr || !header.is_symbolic() || is_own(site)) return;
+  if (free == nullptr || !header.is_symbolic() || site.line() == 0) return;
   const std::uint64_t dims = free->dims_of(header);
   if (axis < 0 ? dims != 0 : (dims >> axis & 1) != 0) {
     detail::raise_free_size(header, {.op = op, .site = site}, axis, dims);
