@@ -15,6 +15,7 @@
 #include "memory/ledger.h"
 #include "memory/session.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 
 namespace tenure {
 namespace detail {
@@ -157,7 +158,7 @@ Line line_of(std::string label, const Header& tensor) {
 }
 
 Line used_line(std::source_location site, std::string what) {
-  return {"used", site_text(site), std::move(what)};
+  return {"used", site_text(user_site(site)), std::move(what)};
 }
 
 std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo) {
@@ -251,8 +252,8 @@ namespace {
       told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
            lines, "");
   text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
-  events::raised(text, use.site, story.id);
-  throw DisposedError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw DisposedError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace
@@ -265,8 +266,8 @@ void raise_disposed(const Header& header, const Use& use) {
                                   ? fmt::format("{}: the tensor was disposed", use.op)
                                   : fmt::format("{}: input {} was disposed", use.op, use.input);
   std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
-  events::raised(text, use.site, story.id);
-  throw DisposedError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw DisposedError(text, std::move(story), user_site(use.site));
 }
 
 void raise_ended(std::string_view op, std::string_view what, Story story, std::source_location used,
@@ -275,8 +276,8 @@ void raise_ended(std::string_view op, std::string_view what, Story story, std::s
   lines.push_back(used_line(used, std::string(op)));
   const std::string text =
       told(fmt::format("DisposedError: {}: {} was {}", op, what, ended), lines, todo);
-  events::raised(text, used, story.id);
-  throw DisposedError(text, std::move(story), used);
+  events::raised(text, user_site(used), story.id);
+  throw DisposedError(text, std::move(story), user_site(used));
 }
 
 namespace {
@@ -289,8 +290,8 @@ namespace {
   const std::string problem =
       fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function, where);
   std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace
@@ -337,8 +338,8 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
   if (const std::size_t at = text.find("[" + shape + "]"); at != text.npos) {
     text.replace(at + 1, shape.size(), hidden);
   }
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
@@ -365,8 +366,8 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
       owner != nullptr ? fmt::format("run what uses it in {}.", home)
                        : fmt::format("transfer it to {}, or run the op in {}.", here, home),
       std::move(lines), owner != nullptr ? label_text(*owner) : std::string());
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace detail

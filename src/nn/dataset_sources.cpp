@@ -118,8 +118,11 @@ class Generated final : public Recipe<Batch> {
   struct Pass final : Stream<Batch> {
     explicit Pass(Dataset::Generator opened) : generator(std::move(opened)) {}
     std::optional<Batch> next() override {
+      if (!generator) return std::nullopt;
       const detail::CallbackScope users;
-      return generator();
+      std::optional<Batch> element = generator();
+      if (!element) generator = nullptr;  // it is not asked again
+      return element;
     }
     Dataset::Generator generator;
   };

@@ -20,6 +20,7 @@ namespace tenure::nn {
 using detail::Compiled;
 using detail::ModelAccess;
 using detail::TensorVector;
+using tenure::detail::CallScope;
 using tenure::detail::events::Span;
 
 namespace {
@@ -38,7 +39,8 @@ class Running {
     }
     rows_ += rows;
   }
-  Logs logs(const Compiled& compiled) const {
+  Logs logs(const Compiled& compiled, std::source_location site) const {
+    const CallScope call("metric", site);
     Logs logs;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       logs.emplace_back(compiled.loss_names[i],
@@ -53,10 +55,15 @@ class Running {
   std::int64_t rows_ = 0;
 };
 
+void reset_metrics(const Compiled& compiled, std::source_location site) {
+  const CallScope call("metric", site);
+  if (compiled.ready) detail::reset_metrics(compiled);
+}
+
 // Weights of the examples by their classes, times those they have.
 class ClassWeights {
  public:
-  explicit ClassWeights(const std::map<int, double>& weights) {
+  ClassWeights(const std::map<int, double>& weights, std::source_location site) : site_(site) {
     if (weights.empty()) return;
     if (weights.begin()->first < 0) {
       raise<ValueError>("fit: class_weight: no class is negative: {}", weights.begin()->first);
@@ -66,10 +73,12 @@ class ClassWeights {
       table[static_cast<std::size_t>(label)] = static_cast<float>(weight);
     }
     const detail::EagerScope eager;
+    const CallScope call("fit", site_);
     table_ = tensor(table);
   }
   Batch operator()(Batch batch) const {
     if (!table_.defined()) return batch;
+    const CallScope call("fit", site_);
     if (batch.y.size() != 1) {
       raise<ValueError>("fit: class_weight is for models with one output, this has {}",
                         batch.y.size());
@@ -88,14 +97,15 @@ class ClassWeights {
   }
 
  private:
+  std::source_location site_;
   Tensor table_;
 };
 
-Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
+Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count, std::source_location site) {
   Shape begin = Shape::filled(x.rank(), 0), size = Shape::filled(x.rank(), -1);
   begin[0] = first;
   size[0] = count;
-  return slice(x, begin, size);
+  return slice(Arg(x, site), begin, size);
 }
 
 Logs with_prefix(const std::string& prefix, Logs logs) {
@@ -110,7 +120,7 @@ void record(const Logs& logs, std::uint64_t step) {
 Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& batches,
                       std::source_location site) {
   const Span span("evaluate", model.name(), site);
-  if (compiled.ready) detail::reset_metrics(compiled);
+  reset_metrics(compiled, site);
   Running running;
   DatasetIterator iterator = batches.iterate(site);
   bool any = false;
@@ -120,15 +130,15 @@ Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& bat
     running.add(losses, rows_of(*batch));
   }
   if (!any) raise<ValueError>("evaluate: there are no examples");
-  return running.logs(compiled);
+  return running.logs(compiled, site);
 }
 
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
-                   const char* what) {
+                   const char* what, std::source_location site) {
   if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
   const std::optional<std::int64_t> size = examples.size();
   if (!size || *size % batch_size == 0) return;
-  if (model.get_states().empty()) return;
+  if (model.get_states(site).empty()) return;
   raise<ValueError>(
       "{}: {} examples do not make whole batches of {}, and {} keeps a state per example of a "
       "batch: leave {} out, or use another batch_size",
@@ -148,7 +158,7 @@ class FitLoop {
         batches_(std::move(batches)),
         validation_(std::move(validation)),
         options_(options),
-        class_weights_(options.class_weight),
+        class_weights_(options.class_weight, site),
         control_(control),
         site_(site),
         training_(model, options.epochs),
@@ -186,7 +196,7 @@ class FitLoop {
     training_.batch_ = 0;
     each([&](CallbackBase& callback) { callback.on_epoch_begin(training_); });
     progress_.begin_epoch(epoch, training_.batches_);
-    if (compiled_->ready) detail::reset_metrics(*compiled_);
+    reset_metrics(*compiled_, site_);
     Running running;
     if (!iterator_ || options_.steps_per_epoch == 0) iterator_.emplace(batches_.iterate(site_));
     while (goes_on() &&
@@ -202,7 +212,7 @@ class FitLoop {
                   rows);
       ++training_.batch_;
       if (!options_.callbacks.empty() || progress_.is_due()) {
-        const Logs logs = running.logs(*compiled_);
+        const Logs logs = running.logs(*compiled_, site_);
         each([&](CallbackBase& callback) { callback.on_batch_end(training_, logs); });
         progress_.show(training_.batch_, logs);
       }
@@ -219,7 +229,7 @@ class FitLoop {
       return;
     }
     training_.batches_ = training_.batch_;
-    Logs logs = running.logs(*compiled_);
+    Logs logs = running.logs(*compiled_, site_);
     if (validation_ && goes_on() && (epoch + 1) % options_.validation_freq == 0) {
       for (auto& each_log :
            with_prefix("val_", evaluate_batches(model_, *compiled_, *validation_, site_))) {
@@ -273,8 +283,8 @@ FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& 
     validation = examples.skip(kept).batch(options.batch_size);
     examples = examples.take(kept);
   }
-  check_batches(model, examples, options.batch_size, "fit");
-  const bool stateful = !model.get_states().empty();
+  check_batches(model, examples, options.batch_size, "fit", site);
+  const bool stateful = !model.get_states(site).empty();
   if (options.shuffle && !stateful) examples = examples.shuffle();
   return {examples.batch(options.batch_size), validation};
 }
@@ -357,26 +367,26 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
   const detail::TrainingLock lock(*this, "train_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
-  if (compiled->ready) detail::reset_metrics(*compiled);
+  reset_metrics(*compiled, site);
   Running running;
   running.add(detail::train_step(*this, *compiled, batch, site), 1);
-  return running.logs(*compiled);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
   const detail::TrainingLock lock(*this, "test_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
-  if (compiled->ready) detail::reset_metrics(*compiled);
+  reset_metrics(*compiled, site);
   Running running;
   running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
-  return running.logs(*compiled);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  check_batches(*this, examples, options.batch_size, "evaluate");
+  check_batches(*this, examples, options.batch_size, "evaluate", site);
   return evaluate(examples.batch(options.batch_size), site);
 }
 
@@ -410,14 +420,14 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
   }
   const std::int64_t examples = x.front().dim(0);
   if (examples <= options.batch_size) return detail::predict_step(*this, x, site);
-  check_batches(*this, Dataset::from_tensors(x), options.batch_size, "predict");
+  check_batches(*this, Dataset::from_tensors(x, {}, {}, site), options.batch_size, "predict", site);
   std::vector<TensorVector> parts;  // per output
   {
     const tenure::detail::NoScope no_scope(tenure::detail::context());
     for (std::int64_t first = 0; first < examples; first += options.batch_size) {
       TensorVector batch;
       for (const Tensor& each : x) {
-        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first)));
+        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first), site));
       }
       TensorVector made = detail::predict_step(*this, batch, site);
       parts.resize(made.size());
