@@ -95,8 +95,8 @@ class Program {
     const Node* node = nullptr;   // none for a copy
     ops::AttrsRef attrs;
     std::uint32_t first = 0;  // of its views: inputs, then outputs
-    std::uint16_t inputs = 0;
-    std::uint16_t outputs = 0;
+    std::uint32_t inputs = 0;
+    std::uint32_t outputs = 0;
     std::int32_t scratch = -1;  // a buffer
     std::int32_t random = -1;   // its index among those that draw random numbers
     std::int32_t control = -1;

@@ -166,7 +166,7 @@ template <std::size_t n>
 StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
                           const Layout& layout, Device device) {
   const std::size_t bytes = layout.nbytes();
-  for (std::size_t i = 0; i < in.size() && op.may_overwrite.bits >> i != 0; ++i) {
+  for (std::size_t i = 0; i < in.size() && op.may_overwrite.any_from(i); ++i) {
     if (!op.may_overwrite.has(i) || in[i].layout.shape != layout.shape) continue;
     if (StorageRef taken = detail::take_for_reuse(in[i], bytes)) return taken;
   }
