@@ -127,9 +127,14 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   }
   if (node.random && op.reseed == nullptr) {
     const std::uint64_t next = random_.next.load(std::memory_order_relaxed);
+    const std::uint64_t segment = (next >> ops::kSegmentShift) + 1;
+    if (segment == ops::kMostSegments) {
+      raise<UnsupportedError>(
+          "{}: more than {} branches and loops of one function draw random numbers", op.name,
+          ops::kMostSegments - 1);
+    }
     graph_.draws.push_back(next & ops::kSegmentMask);
-    random_.next.store(((next >> ops::kSegmentShift) + 1) << ops::kSegmentShift,
-                       std::memory_order_relaxed);
+    random_.next.store(segment << ops::kSegmentShift, std::memory_order_relaxed);
   }
   graph_.nodes.push_back(std::move(node));
 }
