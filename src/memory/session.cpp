@@ -73,11 +73,17 @@ std::vector<Story> Session::close(std::source_location site) {
   std::vector<Story> disposed;  // what was alive, and is about to be disposed
   if (state_->closed.exchange(true)) return disposed;
   state_->closed_at.store(site);
-  // The stories first: they may run out of memory, the disposing cannot.
-  detail::for_each_holder([&](detail::Header& header) {
-    if (header.session.load(std::memory_order_relaxed) != state_) return;
-    if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
-  });
+  // The stories first: they may run out of memory, and the session is open again then; the
+  // disposing cannot.
+  try {
+    detail::for_each_holder([&](detail::Header& header) {
+      if (header.session.load(std::memory_order_relaxed) != state_) return;
+      if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
+    });
+  } catch (...) {
+    state_->closed.store(false);
+    throw;
+  }
   dispose_all(state_, site);
   return disposed;
 }
