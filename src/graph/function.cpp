@@ -157,30 +157,28 @@ std::string what_changes(const std::list<Entry>& entries) {
 
 class InProgress {
  public:
-  InProgress(FunctionState& state, const Key& key, std::source_location site) : state_(state) {
+  InProgress(FunctionState& state, const Key& key, std::source_location site)
+      : state_(state), mine_{std::this_thread::get_id(), {key.words().begin(), key.words().end()}} {
     const std::lock_guard lock(state.mutex);
-    std::pair mine{std::this_thread::get_id(), std::vector(key.words().begin(), key.words().end())};
-    if (std::ranges::find(state.in_progress, mine) != state.in_progress.end()) {
+    if (std::ranges::find(state.in_progress, mine_) != state.in_progress.end()) {
       raise_told<UnsupportedError>(
           fmt::format("{} calls itself with the arguments it is being traced for, without end",
                       label_text(*state.label.get())),
           {line_of("born", *state.label.get()), used_line(site, "call")},
           "use while_loop, or call it with a number that counts down.");
     }
-    words_ = mine.second;
-    state.in_progress.push_back(std::move(mine));
+    state.in_progress.push_back(mine_);
   }
-  ~InProgress() {
+  ~InProgress() {  // also when there is no memory: it makes nothing
     const std::lock_guard lock(state_.mutex);
-    const auto mine = std::pair{std::this_thread::get_id(), words_};
-    state_.in_progress.erase(std::ranges::find(state_.in_progress, mine));
+    state_.in_progress.erase(std::ranges::find(state_.in_progress, mine_));
   }
   InProgress(const InProgress&) = delete;
   InProgress& operator=(const InProgress&) = delete;
 
  private:
   FunctionState& state_;
-  std::vector<std::int64_t> words_;
+  std::pair<std::thread::id, std::vector<std::int64_t>> mine_;
 };
 
 Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> in,

@@ -196,15 +196,9 @@ class Program::Call {
     p_.patch(*frame_, p_.patches_);
     frame_->segments.assign(1, take_counters(p_.graph_.draws[0]));
     p_.run_steps(*frame_, 0, p_.writes_begin_, site_);
+    make_results(out);  // before the first write: it is the last that may find no memory
     begin_writes();
     p_.run_steps(*frame_, p_.writes_begin_, p_.steps_.size(), site_);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Place& place = p_.places_[p_.graph_.results[i]];
-      Layout layout = place.layout;
-      StorageRef storage = bytes_of(place, layout);
-      out[i] =
-          Access::adopt(new_tensor(context_, std::move(layout), std::move(storage), "call", site_));
-    }
     finish_writes();
   }
 
@@ -260,6 +254,16 @@ class Program::Call {
 
   StorageRef allocate(std::size_t bytes) const {
     return StorageRef(detail::allocate_storage({}, bytes, context_.session));
+  }
+
+  void make_results(std::span<Tensor> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Place& place = p_.places_[p_.graph_.results[i]];
+      Layout layout = place.layout;
+      StorageRef storage = bytes_of(place, layout);
+      out[i] =
+          Access::adopt(new_tensor(context_, std::move(layout), std::move(storage), "call", site_));
+    }
   }
 
   // From here on nobody else reads the variables that change, and nothing can fail: each is written
