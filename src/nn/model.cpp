@@ -41,10 +41,16 @@ void ModelBase::before_dispose(std::source_location site) {
       detail::raise_busy("dispose", *this, *model_->training_since, site);
     }
     compiled = std::move(model_->compiled);
-    model_->predict.reset();
   }
-  if (compiled == nullptr) return;
-  compiled->options.optimizer.dispose(site);
+  try {
+    if (compiled != nullptr) compiled->options.optimizer.dispose(site);
+  } catch (...) {  // there was no memory: nothing has been disposed, and the model goes on
+    const std::lock_guard lock(model_->mutex);
+    model_->compiled = std::move(compiled);
+    throw;
+  }
+  const std::lock_guard lock(model_->mutex);
+  model_->predict.reset();
 }
 
 namespace detail {

@@ -184,6 +184,10 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
                       outputs.size());
   }
   const Structure* structure = structure_of(base);
+  // Once more from the beginning, if an earlier call failed on the way.
+  compiled.metrics.clear();
+  compiled.metric_names.clear();
+  compiled.accumulated.clear();
   compiled.loss_names = {"loss"};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::string prefix;
