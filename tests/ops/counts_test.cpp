@@ -239,6 +239,15 @@ TEST(Counts, a_traced_shape_that_cannot_be_counted_is_refused_where_it_is_made) 
              "add: more elements than can be counted: [1099511627776, 1099511627776]");
 }
 
+TEST(Counts, a_trace_for_any_size_refuses_one_whose_values_cannot_be_counted) {
+  Function f = function("f", [](Tensor x) { return reshape(x, {-1, 1}) + x; });
+  f.input({dyn});
+  EXPECT_EQ(f(zeros({3})).shape(), (Shape{3, 3}));
+  EXPECT_EQ(f(zeros({5})).shape(), (Shape{5, 5}));
+  EXPECT_HAS(message_of<ShapeError>([&] { f(seen({1L << 40})); }),
+             "more elements than can be counted: [1099511627776, 1099511627776]");
+}
+
 TEST(Counts, values_of_a_function_that_cannot_be_counted_together_are_refused) {
   const Function f = function("f", [](Tensor x) {
     const Tensor wide = broadcast_to(x, {1L << 60});
