@@ -145,6 +145,9 @@ class TenureBackend extends KernelBackend {
   dataOf(dataId) {
     let data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
     if (data === undefined || data.slot === NOT_HERE) {
+      const info = engine().state.tensorInfo.get(dataId);
+      if (info !== undefined && info.backend === this)
+        throw new Error(`tenure: the data of a tensor of shape [${info.shape}] was freed`);
       bridge.aside(() => engine().moveData(this, dataId));
       data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
     }
@@ -172,7 +175,7 @@ class TenureBackend extends KernelBackend {
       data.slot = STRINGS;
       data.strings = values;
     } else {
-      data.slot = bridge.write(values, shape, data.dtype);
+      data.slot = bridge.write(values, shape, data.dtype, data.size);
     }
     this.enlist(data);
     return data;

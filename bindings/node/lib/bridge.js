@@ -40,7 +40,8 @@ function reserve(count) {
   native.share(integers.buffer, memory);
 }
 
-const codes = new Map(native.names().map((name, code) => [name, code]));
+const names = native.names();
+const codes = new Map(names.map((name, code) => [name, code]));
 // The number that stands for an op.
 function op(name) {
   const code = codes.get(name);
@@ -54,6 +55,12 @@ function start(code) {
   doublesAt = 0;
 }
 
+// What crosses is an integer of 32 bits: another number would arrive as one that was not meant.
+function raiseNoInteger(value) {
+  const op = names[integers[0]];
+  throw new RangeError(`${op}: not an integer between -2^31 and 2^31: ${String(value)}`);
+}
+
 // Ranks are small, and what is written between two reservations is too: the margin covers it.
 const MARGIN = 256;
 
@@ -65,7 +72,11 @@ function putTensor(backend, info) {
   integers[at] = slot;
   integers[at + 1] = rank;
   at += 2;
-  for (let i = 0; i < rank; ++i) integers[at + i] = shape[i];
+  for (let i = 0; i < rank; ++i) {
+    const size = shape[i];
+    if ((size | 0) !== size) raiseNoInteger(size);
+    integers[at + i] = size;
+  }
   at += rank;
 }
 
@@ -83,19 +94,35 @@ function putTensors(backend, infos) {
 }
 
 function putInt(value) {
+  if ((value | 0) !== value) raiseNoInteger(value);
   integers[at++] = value;
+}
+
+// One of a list that both sides know.
+function putChoice(list, value) {
+  const index = list.indexOf(value);
+  if (index < 0) {
+    throw new Error(`${names[integers[0]]}: ${String(value)} is none of ${list.join(', ')}`);
+  }
+  integers[at++] = index;
 }
 
 function putInts(values) {
   const count = values.length;
   reserve(count + MARGIN);
   integers[at++] = count;
-  for (let i = 0; i < count; ++i) integers[at + i] = values[i];
+  for (let i = 0; i < count; ++i) {
+    const value = values[i];
+    if ((value | 0) !== value) raiseNoInteger(value);
+    integers[at + i] = value;
+  }
   at += count;
 }
 
 function putDtype(dtype) {
-  integers[at++] = DTYPE_CODES[dtype];
+  const code = DTYPE_CODES[dtype];
+  if (code === undefined) throw new Error(`${names[integers[0]]}: no tensor of dtype ${dtype}`);
+  integers[at++] = code;
 }
 
 function putDouble(value) {
@@ -105,7 +132,11 @@ function putDouble(value) {
 function putText(text) {
   reserve(text.length + MARGIN);
   integers[at++] = text.length;
-  for (let i = 0; i < text.length; ++i) integers[at++] = text.charCodeAt(i) & 255;
+  for (let i = 0; i < text.length; ++i) {
+    const unit = text.charCodeAt(i);
+    if (unit > 255) throw new Error(`${names[integers[0]]}: ${text[i]} cannot be a label`);
+    integers[at++] = unit;
+  }
 }
 
 // Runs what may itself cross, in the middle of writing an op.
@@ -282,28 +313,43 @@ const ARRAYS = {
   complex64: Float32Array,
 };
 
-// The slot of a new tensor with these values.
-function write(values, shape, dtype) {
+// How long a typed array is, whatever it says.
+const lengthOf = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Int8Array.prototype),
+  'length',
+).get;
+
+// How many numbers an array has for that many elements.
+function lengthFor(dtype, size) {
+  return dtype === 'complex64' ? 2 * size : size;
+}
+
+// The slot of a new tensor with these values, of which there must be as many as its shape says.
+function write(values, shape, dtype, size) {
   const Wanted = ARRAYS[dtype];
-  if (Wanted === undefined) throw new Error(`tenure: a tensor cannot be of dtype ${dtype}`);
+  if (Wanted === undefined) throw new Error(`tensor: no tensor can be of dtype ${dtype}`);
+  if (values == null) throw new Error(`tensor: no values for [${shape}] of ${dtype}`);
+  const elements = values instanceof Wanted ? values : Wanted.from(values);
+  const length = lengthOf.call(elements);
+  if (length !== lengthFor(dtype, size)) {
+    throw new Error(`tensor: ${length} values do not fill [${shape}] of ${dtype}`);
+  }
+  const bytes = length * Wanted.BYTES_PER_ELEMENT;
   start(WRITE_SMALL);
-  const length = values.length;
-  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+  putDtype(dtype);
+  putInts(shape);
+  if (bytes <= SMALL_BYTES) {
     const to =
       Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     if (length === 1) {
-      to[0] = values[0];
+      to[0] = elements[0];
     } else {
-      to.set(values);
+      to.set(elements);
     }
-    putDtype(dtype);
-    putInts(shape);
+    putInt(bytes);
     call();
   } else {
-    const bytes = values instanceof Wanted ? values : Wanted.from(values);
-    putDtype(dtype);
-    putInts(shape);
-    native.write(bytes);
+    native.write(elements);
   }
   return integers[0];
 }
@@ -311,10 +357,12 @@ function write(values, shape, dtype) {
 // The values of a slot's tensor: `size` elements, of which a complex one is two.
 function read(slot, dtype, size) {
   const Wanted = ARRAYS[dtype];
-  const length = dtype === 'complex64' ? 2 * size : size;
-  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+  const length = lengthFor(dtype, size);
+  const bytes = length * Wanted.BYTES_PER_ELEMENT;
+  if (bytes <= SMALL_BYTES) {
     start(READ_SMALL);
     putInt(slot);
+    putInt(bytes);
     call();
     const from =
       Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
@@ -349,6 +397,7 @@ module.exports = {
   flush,
   memory: memoryInfo,
   op,
+  putChoice,
   putDouble,
   putDtype,
   putInt,

@@ -1,6 +1,7 @@
 // Products of matrices, complex numbers and Fourier transforms, normalisation.
 #include "call.h"
 #include "fused.h"
+#include "operands.h"
 #include "ops/apply.h"
 #include "ops/lrn.h"
 #include "ops/norm_attrs.h"
@@ -84,6 +85,8 @@ void run_lrn_grad(Call& call) {
   Tensor dy = call.tensor();
   Tensor x = call.tensor();
   const LocalResponseOptions options = lrn_options(call);
+  dy = fitting(ops::kLocalResponseGrad.name, "gradient", std::move(dy), x.shape());
+  x = cast(std::move(x), DType::float32);
   const ops::LocalResponseAttrs attrs{options.depth_radius, options.bias, options.alpha,
                                       options.beta};
   call.give(ops::apply(ops::kLocalResponseGrad, ops::ref(attrs), std::source_location::current(),

@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "fused.h"
+#include "operands.h"
 #include "ops/apply.h"
 #include "ops/pooling.h"
 #include "tenure/tenure.h"
@@ -22,10 +23,10 @@ Window window(Call& call) {
   Window read;
   read.strides = call.shape();
   read.dilations = call.shape();
-  read.padding.kind = static_cast<Padding::Kind>(call.integer());
+  read.padding.kind = call.choice(Padding::given);
   read.padding.before = call.shape();
   read.padding.after = call.shape();
-  read.rounding = static_cast<Rounding>(call.integer());
+  read.rounding = call.choice(Rounding::up);
   return read;
 }
 
@@ -97,8 +98,9 @@ void run_max_pool_grad(Call& call) {
   Tensor x = call.tensor();
   const Shape size = call.shape();
   const ops::PoolAttrs attrs = ops::pool_attrs(op.name, x.shape(), size, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x.shape(), attrs.out, attrs));
   call.give(ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy),
-                       std::move(x)));
+                       cast(std::move(x), DType::float32)));
 }
 
 // TensorFlow.js divides by a window's size wherever it lies, though its mean counts no padding: so
@@ -109,6 +111,7 @@ void run_avg_pool_grad(Call& call) {
   const Shape x_shape = call.shape();
   const Shape size = call.shape();
   ops::PoolAttrs attrs = ops::pool_attrs(op.name, x_shape, size, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x_shape, attrs.out, attrs));
   Shape begin = Shape::filled(x_shape.rank(), 0);
   for (int i = 0; i < size.rank(); ++i) {
     const std::int64_t reach = (size[i] - 1) * attrs.dilations[i] + 1;
@@ -139,11 +142,15 @@ void dilation_grad(Call& call) {
   Tensor dy = call.tensor();
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  const Shape& size = filter.shape();
+  const Shape size = filter.shape();
+  check_rank(op.name, "input", x.shape(), 4);
+  check_rank(op.name, "filter", size, 3);
   const ops::PoolAttrs attrs =
       ops::pool_attrs(op.name, x.shape(), {size[0], size[1]}, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x.shape(), attrs.out, attrs));
+  filter = fitting(op.name, "filter", std::move(filter), {size[0], size[1], x.dim(3)});
   call.give(ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy),
-                       std::move(x), std::move(filter)));
+                       cast(std::move(x), DType::float32), std::move(filter)));
 }
 
 constexpr Row kRows[] = {
