@@ -16,13 +16,14 @@ const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
 const DTYPE_CODES = {float32: 0, int32: 1, bool: 2, complex64: 3};
 
 const QUEUE_AT = DOUBLES * 8 + SMALL_BYTES;
-const memory = new ArrayBuffer(QUEUE_AT + (QUEUE + SPARE) * 4);
+const memory = new ArrayBuffer(QUEUE_AT + (QUEUE + SPARE + 1) * 4);
 const doubles = new Float64Array(memory, 0, DOUBLES);
 const smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
 const smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
 const smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
 const queue = new Int32Array(memory, QUEUE_AT, QUEUE); // where the next entry goes, then entries
 const spare = new Int32Array(memory, QUEUE_AT + QUEUE * 4, SPARE); // how many, then empty slots
+const collected = new Int32Array(memory, QUEUE_AT + (QUEUE + SPARE) * 4, 1); // see groups.js
 
 let integers = new Int32Array(1 << 14);
 let at = 0; // where the next integer goes
@@ -374,6 +375,24 @@ function read(slot, dtype, size) {
   return values;
 }
 
+// Tokens that V8 has collected (see groups.js).
+
+// Whether it has collected at all, since the last call of lost().
+function hasCollected() {
+  return collected[0] !== 0;
+}
+
+// The numbers of tokens that are gone.
+const lostNumbers = new Int32Array(256); // how many, then they
+function lost() {
+  const all = [];
+  do {
+    native.lost(lostNumbers);
+    for (let i = 1; i <= lostNumbers[0]; ++i) all.push(lostNumbers[i]);
+  } while (lostNumbers[0] === lostNumbers.length - 1);
+  return all;
+}
+
 const MEMORY_FIELDS = [
   'tensors',
   'storages',
@@ -395,6 +414,8 @@ module.exports = {
   aside,
   drop,
   flush,
+  hasCollected,
+  lost,
   memory: memoryInfo,
   op,
   putChoice,
@@ -416,6 +437,7 @@ module.exports = {
   runMany,
   runUnary,
   start,
+  watch: native.watch,
   write,
   setThreads: native.setThreads,
   version: native.version(),

@@ -12,6 +12,7 @@
 #include "call.h"
 #include "napi.h"
 #include "tenure/tenure.h"
+#include "tokens.h"
 
 namespace tenure::node {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
 struct Environment {
   Slots slots;
   Shared shared;
+  Tokens tokens;
   napi_ref buffers[2] = {};  // keep the shared memory
   std::int64_t told = 0;
 };
@@ -54,6 +56,8 @@ void tell_v8(napi_env env, Environment& state) {
     return;
   std::int64_t total = 0;
   if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+  // Being told, V8 may have collected; or it has meanwhile.
+  if (change > 0 && state.tokens.any_collection(env)) state.shared.collected[0] = 1;
 }
 
 // Does what waits, in the order in which JavaScript asked for it.
@@ -242,7 +246,7 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   for (int i = 0; i < 2; ++i) {
     check(env, napi_get_arraybuffer_info(env, arguments[i], &data[i], &size[i]));
   }
-  if (size[1] != kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare) * sizeof(std::int32_t))
+  if (size[1] != kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare + 1) * sizeof(std::int32_t))
     throw ValueError("tfjs: the shared memory is of another size");
   for (int i = 0; i < 2; ++i) {
     if (state.buffers[i] != nullptr) check(env, napi_delete_reference(env, state.buffers[i]));
@@ -258,6 +262,7 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   bytes += kSmallBytes;
   state.shared.queue = {reinterpret_cast<std::int32_t*>(bytes), kQueue};
   state.shared.spare = {state.shared.queue.data() + kQueue, kSpare};
+  state.shared.collected = {state.shared.spare.data() + kSpare, 1};
   return nullptr;
 }
 
@@ -285,6 +290,26 @@ napi_value memory_info(napi_env, Environment& state, napi_value*) {
     state.shared.doubles[i] = static_cast<double>(values[i]);
   }
   state.shared.doubles[std::size(values)] = static_cast<double>(state.told);
+  return nullptr;
+}
+
+// Watches a token under a number that is free.
+napi_value watch(napi_env env, Environment& state, napi_value* arguments) {
+  std::int32_t number = 0;
+  check(env, napi_get_value_int32(env, arguments[0], &number));
+  state.tokens.watch(env, number, arguments[1]);
+  return nullptr;
+}
+
+// Writes into an array how many tokens are gone, and their numbers: as many as there is room for.
+// The shared memory may hold the results of a call, which JavaScript is about to read.
+napi_value lost(napi_env env, Environment& state, napi_value* arguments) {
+  const Bytes bytes = typed_array(env, arguments[0], DType::int32);
+  const std::span<std::int32_t> numbers(reinterpret_cast<std::int32_t*>(bytes.data),
+                                        bytes.size / sizeof(std::int32_t));
+  if (numbers.empty()) throw ValueError("tfjs: no room for the tokens that are gone");
+  state.shared.collected[0] = 0;
+  numbers[0] = static_cast<std::int32_t>(state.tokens.lost(env, numbers.subspan(1)));
   return nullptr;
 }
 
@@ -331,6 +356,8 @@ NAPI_MODULE_INIT() {
     add<1, write_tensor>(env, exports, "write", raw);
     add<1, read_tensor>(env, exports, "read", raw);
     add<2, share>(env, exports, "share", raw);
+    add<2, watch>(env, exports, "watch", raw);
+    add<1, lost>(env, exports, "lost", raw);
     add<0, names>(env, exports, "names", raw);
     add<0, memory_info>(env, exports, "memory", raw);
     add<1, set_threads>(env, exports, "setThreads", raw);

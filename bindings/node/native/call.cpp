@@ -15,7 +15,8 @@ namespace tenure::node {
 namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::int64_t>(detail::Access::header(tensor)->layout.nbytes());
+  constexpr std::size_t kTensor = sizeof(detail::Header) + sizeof(detail::Storage);
+  return static_cast<std::int64_t>(detail::Access::header(tensor)->layout.nbytes() + kTensor);
 }
 
 }  // namespace

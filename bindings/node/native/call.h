@@ -64,6 +64,8 @@ struct Shared {
   // the slot is freed) and its inputs.
   std::span<std::int32_t> queue;
   std::span<std::int32_t> spare;  // how many, then as many empty slots
+  // Not 0: V8 has collected since JavaScript last asked which of its tokens are gone.
+  std::span<std::int32_t> collected;
 };
 
 class Call {
