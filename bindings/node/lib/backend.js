@@ -21,8 +21,11 @@ class Data {
     this.token = null; // of its group
     this.place = 0; // in it
     this.strings = null;
+    this.casts = null; // to the dtypes of tensors that call it something else, by them
   }
 }
+
+const CAST = bridge.op('cast');
 
 class TenureBackend extends KernelBackend {
   constructor() {
@@ -48,6 +51,10 @@ class TenureBackend extends KernelBackend {
     }
     data.slot = NOT_HERE;
     data.strings = null;
+    if (data.casts !== null) {
+      for (const cast of data.casts.values()) this.release(cast);
+      data.casts = null;
+    }
   }
 
   // The data behind an id, fetched from the backend that has it if that is not this one.
@@ -64,12 +71,26 @@ class TenureBackend extends KernelBackend {
   }
 
   slotOf(info) {
-    const slot = info.dataId.slot; // other backends' ids have none
-    if (slot >= 0) return slot;
-    const data = this.dataOf(info.dataId);
+    const {dataId} = info;
+    if (dataId.slot >= 0 && dataId.dtype === info.dtype) return dataId.slot; // it is ours, and here
+    const data = this.dataOf(dataId);
     if (data.slot === STRINGS)
       throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
-    return data.slot;
+    return data.dtype === info.dtype ? data.slot : this.castOf(data, info.dtype).slot;
+  }
+
+  // The cpu backend casts to a wider dtype by calling the same data that, and it may come here so.
+  castOf(data, dtype) {
+    data.casts ??= new Map();
+    if (!data.casts.has(dtype)) {
+      bridge.aside(() => {
+        bridge.start(CAST);
+        bridge.putTensor(this, data);
+        bridge.putDtype(dtype);
+        data.casts.set(dtype, bridge.run(this));
+      });
+    }
+    return data.casts.get(dtype);
   }
 
   has(dataId) {

@@ -8,7 +8,10 @@ function withParts(backend, dataId, shape) {
   if (data === undefined || data.complexTensorInfos != null) return;
   const {values} = data;
   const part = (offset) => {
-    const numbers = Float32Array.from({length: values.length / 2}, (_, i) => values[2 * i + offset]);
+    const numbers = Float32Array.from(
+      {length: values.length / 2},
+      (_, i) => values[2 * i + offset],
+    );
     return backend.makeTensorInfo(shape, 'float32', numbers);
   };
   data.complexTensorInfos = {real: part(0), imag: part(1)};

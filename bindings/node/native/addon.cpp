@@ -246,7 +246,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   for (int i = 0; i < 2; ++i) {
     check(env, napi_get_arraybuffer_info(env, arguments[i], &data[i], &size[i]));
   }
-  if (size[1] != kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare + 1) * sizeof(std::int32_t))
+  if (size[1] !=
+      kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare + 1) * sizeof(std::int32_t))
     throw ValueError("tfjs: the shared memory is of another size");
   for (int i = 0; i < 2; ++i) {
     if (state.buffers[i] != nullptr) check(env, napi_delete_reference(env, state.buffers[i]));

@@ -44,7 +44,7 @@ class Slots {
   void put(std::int32_t slot, Tensor tensor);
   void put(std::int32_t slot, std::exception_ptr error);  // why there is no tensor
   void drop(std::int32_t slot);
-  void retire(std::int32_t slot);  // the same, and no other tensor will be there
+  void retire(std::int32_t slot);                // the same, and no other tensor will be there
   std::int64_t bytes() const { return bytes_; }  // with what it costs to have the tensors
 
  private:

@@ -5,6 +5,7 @@
 #include "ops/apply.h"
 #include "ops/lrn.h"
 #include "ops/norm_attrs.h"
+#include "stored.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -20,7 +21,8 @@ void run_matmul(Call& call) {
   Tensor a = call.tensor();
   Tensor b = call.tensor();
   const MatmulOptions options = matmul_options(call);
-  call.give(matmul(std::move(a), std::move(b), options));
+  const DType dtype = a.dtype();
+  call.give(stored(matmul(std::move(a), std::move(b), options), dtype));
 }
 
 void run_fused_matmul(Call& call) {

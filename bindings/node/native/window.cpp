@@ -6,6 +6,7 @@
 #include "operands.h"
 #include "ops/apply.h"
 #include "ops/pooling.h"
+#include "stored.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -51,7 +52,8 @@ template <Tensor (*op)(Arg, Arg, const ConvOptions&)>
 void conv(Call& call) {
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  call.give(op(std::move(x), std::move(filter), conv_options(call)));
+  const DType dtype = x.dtype();
+  call.give(stored(op(std::move(x), std::move(filter), conv_options(call)), dtype));
 }
 
 template <Tensor (*op)(Arg, Arg, const FusedOptions&, const ConvOptions&)>
@@ -76,6 +78,14 @@ void pool(Call& call) {
   Tensor x = call.tensor();
   const Shape size = call.shape();
   call.give(op(std::move(x), size, pool_options(call)));
+}
+
+// Of an image what it is; of a volume TensorFlow.js gives floats.
+void run_max_pool(Call& call) {
+  Tensor x = call.tensor();
+  const Shape size = call.shape();
+  const DType dtype = size.rank() == 3 ? DType::float32 : x.dtype();
+  call.give(stored(max_pool(std::move(x), size, pool_options(call)), dtype));
 }
 
 void run_max_pool_with_argmax(Call& call) {
@@ -132,7 +142,8 @@ DilationOptions dilation_options(Call& call) {
 void run_dilation2d(Call& call) {
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  call.give(dilation2d(std::move(x), std::move(filter), dilation_options(call)));
+  const DType dtype = x.dtype();
+  call.give(stored(dilation2d(std::move(x), std::move(filter), dilation_options(call)), dtype));
 }
 
 template <bool of_filter>
@@ -165,7 +176,7 @@ constexpr Row kRows[] = {
     {"conv3d_grad_filter", conv_grad<conv3d_grad_filter>},
     {"depthwise_conv2d_grad_input", conv_grad<depthwise_conv2d_grad_input>},
     {"depthwise_conv2d_grad_filter", conv_grad<depthwise_conv2d_grad_filter>},
-    {"max_pool", pool<max_pool>},
+    {"max_pool", run_max_pool},
     {"avg_pool", pool<avg_pool>},
     {"max_pool_with_argmax", run_max_pool_with_argmax},
     {"max_pool_grad", run_max_pool_grad},
