@@ -284,7 +284,12 @@ test('complex tensors move to the cpu backend and back', async () => {
     const values = tf.tidy(() =>
       [tf.real(z), tf.imag(z), tf.mul(z, z), z].map((t) => Array.from(t.dataSync())),
     );
-    const wanted = [[1, 2], [3, 4], [-8, 6, -12, 16], [1, 3, 2, 4]];
+    const wanted = [
+      [1, 2],
+      [3, 4],
+      [-8, 6, -12, 16],
+      [1, 3, 2, 4],
+    ];
     assert.deepStrictEqual(values, wanted, name);
   }
   z.dispose();

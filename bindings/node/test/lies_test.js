@@ -26,7 +26,10 @@ function refused(f, message = /values do not fill/) {
   const before = tenure.memory().tensors;
   assert.throws(() => tf.tidy(f), message);
   assert.strictEqual(tenure.memory().tensors, before);
-  assert.strictEqual(tf.tidy(() => tf.scalar(3).square().arraySync()), 9);
+  assert.strictEqual(
+    tf.tidy(() => tf.scalar(3).square().arraySync()),
+    9,
+  );
 }
 
 test('an array of tensors is no tensor of their values', () => {
@@ -73,7 +76,10 @@ test('a typed array is as long as it is, whatever it says', () => {
   refused(() => write(shorter, [8], 'float32'));
   const bytes = new Uint8Array(64);
   Object.setPrototypeOf(bytes, Float32Array.prototype);
-  assert.deepStrictEqual([...tf.backend().readSync(write(bytes, [64], 'float32'))], new Array(64).fill(0));
+  assert.deepStrictEqual(
+    [...tf.backend().readSync(write(bytes, [64], 'float32'))],
+    new Array(64).fill(0),
+  );
   const many = Object.setPrototypeOf(new Uint8Array(8192), Float32Array.prototype);
   refused(() => write(many, [8192], 'float32'), /another type/);
   assert.throws(() => write(Object.create(Float32Array.prototype), [1], 'float32'), TypeError);
@@ -128,11 +134,17 @@ test('attributes are numbers, and those that there are', () => {
   refused(kernel('Transpose', {x}, {perm: [0, 1, 2, NaN]}), /not an integer/);
   refused(kernel('Transpose', {x}, {perm: [0, 1, 2, 9]}), /.*/);
   refused(kernel('Transpose', {x}, {perm: []}), /.*/);
-  refused(kernel('PadV2', {x}, {paddings: [[0], [0], [0], [0]], constantValue: 0}), /not an integer/);
+  refused(
+    kernel('PadV2', {x}, {paddings: [[0], [0], [0], [0]], constantValue: 0}),
+    /not an integer/,
+  );
   refused(kernel('PadV2', {x}, {paddings: [[0, 1]], constantValue: 0}), /pad/);
   refused(kernel('Cumsum', {x}, {axis: 7}), /cumsum/);
   refused(kernel('Cast', {x}, {dtype: 'float64'}), /float64/);
-  refused(kernel('OneHot', {indices: x}, {depth: 3, dtype: 'what', onValue: 1, offValue: 0}), /what/);
+  refused(
+    kernel('OneHot', {indices: x}, {depth: 3, dtype: 'what', onValue: 1, offValue: 0}),
+    /what/,
+  );
   const crop = {boxes: tf.zeros([1, 4]), image: x, boxInd: tf.zeros([1], 'int32')};
   refused(
     kernel('CropAndResize', crop, {cropSize: [2, 2], method: 'cubic', extrapolationValue: 0}),
@@ -158,9 +170,18 @@ test('kernels of gradients look at what they are given', () => {
   const two = tf.ones([3, 3, 2]);
   const grown = tf.ones([1, 62, 62, 1]);
   refused(kernel('Dilation2DBackpropFilter', {x, filter: two, dy: grown}, dilation), wrong);
-  refused(kernel('ResizeBilinearGrad', {dy: tf.ones([4]), images: x}, {alignCorners: false}), wrong);
-  refused(kernel('ResizeNearestNeighborGrad', {dy, images: tf.ones([3])}, {alignCorners: false}), wrong);
-  refused(kernel('ResizeBilinearGrad', {dy, images: tf.ones([9, 4, 4, 9])}, {alignCorners: false}), wrong);
+  refused(
+    kernel('ResizeBilinearGrad', {dy: tf.ones([4]), images: x}, {alignCorners: false}),
+    wrong,
+  );
+  refused(
+    kernel('ResizeNearestNeighborGrad', {dy, images: tf.ones([3])}, {alignCorners: false}),
+    wrong,
+  );
+  refused(
+    kernel('ResizeBilinearGrad', {dy, images: tf.ones([9, 4, 4, 9])}, {alignCorners: false}),
+    wrong,
+  );
   refused(kernel('LRNGrad', {x, y: x, dy}, {depthRadius: 1, bias: 1, alpha: 1, beta: 1}), wrong);
   const scalar = tf.scalar(0.5);
   const adam = {beta1: 0.9, beta2: 0.9, learningRate: 0.1, epsilon: 1e-7};
@@ -171,7 +192,10 @@ test('kernels of gradients look at what they are given', () => {
   refused(kernel('TenureSimpleRNN', inputs, rnn), /3 inputs, but there must be 4/);
   refused(kernel('TenureSimpleRNNGrad', inputs, rnn), /inputs, but there must be/);
   const integers = inputs.map((t) => t.cast('int32'));
-  refused(kernel('TenureSimpleRNN', integers, {...rnn, useBias: false}), /must be float32, not int32/);
+  refused(
+    kernel('TenureSimpleRNN', integers, {...rnn, useBias: false}),
+    /must be float32, not int32/,
+  );
 });
 
 test('a tensor whose shape was changed is refused', () => {
@@ -194,11 +218,13 @@ test('the native half does not believe the JavaScript half either', () => {
   assert.throws(() => bridge.read(slot, 'float32', 2), /read of another size/);
   assert.throws(() => bridge.read(slot, 'float32', 1000), /read of another size/);
   assert.throws(() => bridge.read(slot, 'bool', 100000), /another type|another size/);
-  const op = (name, ...integers) => () => {
-    bridge.start(bridge.op(name));
-    for (const i of integers) bridge.putInt(i);
-    bridge.run(tf.backend());
-  };
+  const op =
+    (name, ...integers) =>
+    () => {
+      bridge.start(bridge.op(name));
+      for (const i of integers) bridge.putInt(i);
+      bridge.run(tf.backend());
+    };
   refused(op('write_small', 0, 1, 100, 1 << 20), /more bytes than a small tensor/);
   refused(op('write_small', 0, 1, 3, 8), /do not fill/);
   refused(op('write_small', 3, 1, 1, 4), /two floats/);
