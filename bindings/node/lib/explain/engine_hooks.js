@@ -156,16 +156,27 @@ function libraryEnding(name) {
   return activity.ending;
 }
 
+// Of a scope that was opened when nobody looked.
+function unseenEnding(name) {
+  if (name.endsWith('__op')) return kOpEnding;
+  const tidy = name === 'unnamed scope' ? 'a tidy' : `tidy "${name}"`;
+  return {cause: 'scope_exit', site: null, by: `${tidy} from before explain() ended`, what: null};
+}
+
 function hookScopes(engine) {
   patch(engine, 'tidy', original => function tidy(nameOrFn, fn) {
     const activity = activities.current();
     const isClosed = activity !== null && activity.isClosed;
     tidySite = isClosed ? kLibrarys : look(tidy, 2).site || kLibrarys;
-    if (nameOrFn === 'backward' && tidySite === kLibrarys && !isClosed && activity !== null) {
-      return activities.run(
-          activities.part('backward', true), () => original.call(this, nameOrFn, fn));
+    try {
+      if (nameOrFn === 'backward' && tidySite === kLibrarys && !isClosed && activity !== null) {
+        return activities.run(
+            activities.part('backward', true), () => original.call(this, nameOrFn, fn));
+      }
+      return original.call(this, nameOrFn, fn);
+    } finally {
+      tidySite = null; // if it opened no scope
     }
-    return original.call(this, nameOrFn, fn);
   });
 
   // Ops open scopes too, named after them.
@@ -194,6 +205,8 @@ function hookScopes(engine) {
     const outer = ending;
     if (librarys !== undefined) {
       ending = kernel === null && librarys !== 'op' ? libraryEnding(librarys) : kOpEnding;
+    } else if (activeScope != null && !(kScope in activeScope)) {
+      ending = unseenEnding(activeScope.name);
     } else if (scope !== null) {
       scope.isAsync = result != null && typeof result.then === 'function';
       ending = {cause: 'scope_exit', site: scope.site, by: `${scope.label} ended`, what: scope};
