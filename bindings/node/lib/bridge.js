@@ -140,11 +140,18 @@ function putText(text) {
   }
 }
 
+let asides = 0; // that run
+
 // Runs what may itself cross, in the middle of writing an op.
 function aside(work) {
   const written = integers.slice(0, at);
   const writtenDoubles = doubles.slice(0, doublesAt);
-  work();
+  asides += 1;
+  try {
+    work();
+  } finally {
+    asides -= 1;
+  }
   integers.set(written);
   doubles.set(writtenDoubles);
   at = written.length;
@@ -377,9 +384,10 @@ function read(slot, dtype, size) {
 
 // Tokens that V8 has collected (see groups.js).
 
-// Whether it has collected at all, since the last call of lost().
+// Whether it has collected at all, since the last call of lost(). In the middle of writing an op
+// nothing may be freed: V8 need not keep a tensor of which only the slot is still used.
 function hasCollected() {
-  return collected[0] !== 0;
+  return collected[0] !== 0 && asides === 0;
 }
 
 // The numbers of tokens that are gone.
