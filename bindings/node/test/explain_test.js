@@ -410,6 +410,30 @@ test('data that a tensor from before explain() holds is not told as freed', () =
   assert.match(told(() => y.neg()).text, /its data was freed/);
 });
 
+test('who holds the data is told with those from before explain()', () => {
+  const variable = tf.variable(tf.scalar(1));
+  explain(false);
+  const x = tf.tensor1d([1, 2]);
+  explain({summary: false});
+  const y = x.clone(), z = x.clone();
+  y.dispose();
+  const holders = () => told(() => y.neg()).holders.join(' ');
+  assert.equal(holders(), 'its data lives on in 1 other tensor, and in what was there before explain()');
+  x.dispose();
+  assert.equal(holders(), 'its data lives on in 1 other tensor');
+  z.dispose();
+  assert.equal(holders(), 'its data was freed');
+  const value = tf.scalar(3), copy = value.clone();
+  variable.assign(value);
+  value.dispose();
+  assert.match(told(() => value.neg()).text, /in 1 other tensor, and in what was there before/);
+  variable.assign(tf.scalar(4));
+  assert.match(told(() => value.neg()).text, /in 1 other tensor$/m);
+  copy.dispose();
+  assert.match(told(() => value.neg()).text, /its data was freed/);
+  variable.dispose();
+});
+
 test('what was alive when explain(false) came is no leak of the next explain()', () => {
   const since = mark();
   const x = tf.scalar(1), y = tf.scalar(2);

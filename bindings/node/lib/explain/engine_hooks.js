@@ -5,7 +5,7 @@
 
 const activities = require('./activities');
 const {look} = require('./sites');
-const {Scope, assigned, born, died, freed, lives, observers} = require('./lives');
+const {Scope, assigned, born, died, freed, lives, observers, otherDied} = require('./lives');
 const {disposedError, place, unknownError} = require('./story');
 const {onUndo, patch} = require('./patches');
 
@@ -107,6 +107,16 @@ function scopeOf(engine) {
   return activeScope == null ? null : activeScope[kScope] || null;
 }
 
+// How many tensors have this one's data.
+function holdersOf(engine, tensor, isVariable) {
+  const {backend} = engine.state.tensorInfo.get(tensor.dataId);
+  try {
+    return backend.refCount(tensor.dataId) + (isVariable ? 1 : 0); // which is counted after its birth
+  } catch {
+    return 1; // a backend need not count
+  }
+}
+
 function hookLives(engine) {
   patch(engine, 'trackTensor', original => function trackTensor(tensor, backend) {
     const result = original.call(this, tensor, backend);
@@ -121,12 +131,15 @@ function hookLives(engine) {
     if (gradientOf && !op.startsWith('gradient of ')) op = `gradient of ${gradientOf}`;
     const isVariable = typeof tensor.assign === 'function';
     if (isVariable) op = 'variable';
-    born(tensor, op, site, scopeOf(this), isVariable ? 'variable' : saving ? 'tape' : '');
+    const owner = isVariable ? 'variable' : saving ? 'tape' : '';
+    born(tensor, op, site, scopeOf(this), owner, () => holdersOf(this, tensor, isVariable));
     return result;
   });
 
   patch(engine, 'disposeTensor', original => function disposeTensor(tensor) {
-    const life = assigningTo === tensor ? undefined : lives.get(tensor);
+    const known = lives.get(tensor);
+    const life = assigningTo === tensor ? undefined : known;
+    if (known === undefined && this.state.tensorInfo.has(tensor.dataId)) otherDied(tensor);
     if (life !== undefined && life.death === null) {
       if (ending !== null) died(life, ending.cause, ending.site, ending.by, ending.what);
       else died(life, 'disposed', activities.siteOf(disposeTensor, 2), '', null);

@@ -57,7 +57,8 @@ class Storage {
   constructor(id, nbytes) {
     this.id = id;
     this.nbytes = nbytes;
-    this.tensors = 0;
+    this.tensors = 0; // that we know of
+    this.others = 0;  // from before explain()
     this.freed = false;
   }
 }
@@ -151,10 +152,12 @@ function nameOf(tensor) {
   return tensor.name && !/^\d+$/.test(tensor.name) ? tensor.name : '';
 }
 
-function born(tensor, op, site, scope, owner) {
+// `holders` tells how many tensors have the data, with this one.
+function born(tensor, op, site, scope, owner, holders) {
   const nbytes = tensor.size * (kBytes[tensor.dtype] || 0);
   const known = storages.get(tensor.dataId);
   const storage = known === undefined ? storageOf(tensor.dataId, nbytes) : known;
+  if (known === undefined) storage.others = holders() - 1;
   const life = new Life(
       tensor.id, op, tensor.dtype, tensor.shape, nameOf(tensor), nbytes, site, scope, current(),
       owner, storage);
@@ -177,12 +180,22 @@ function died(life, cause, site, by, ending) {
 // A variable lets go of one storage and takes another.
 function assigned(variable) {
   const life = lives.get(variable);
-  if (life === undefined) return;
+  if (life === undefined) {
+    const storage = storages.get(variable.dataId);
+    if (storage !== undefined) storage.others++;
+    return;
+  }
   const isNew = storages.get(variable.dataId) === undefined;
   life.storage.tensors--;
   life.storage = storageOf(variable.dataId, life.nbytes);
   life.storage.tensors++;
   if (observers.trace !== null) observers.trace.assigned(life, isNew);
+}
+
+// A tensor from before explain() lets go of its data.
+function otherDied(tensor) {
+  const storage = storages.get(tensor.dataId);
+  if (storage !== undefined && storage.others > 0) storage.others--;
 }
 
 function freed(dataId) {
@@ -194,6 +207,6 @@ function freed(dataId) {
 }
 
 module.exports = {
-  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers,
+  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers, otherDied,
   get births() { return births; },
 };
