@@ -170,10 +170,11 @@ class Drawing {
       step.wanted.forEach((one, i) => {
         this.v.push(result[i]);
         const wild = one.values.some((x) => Math.abs(x) > 1e6 && Number.isFinite(x));
+        const isNoTruth = one.dtype === 'bool' && one.values.some((x) => x > 1); // there a byte
         this.known.push({
           ...one,
           exact: exact && isExact(one),
-          usable: !wild && one.values.length < 3000,
+          usable: !wild && !isNoTruth && one.values.length < 3000,
         });
       });
     }
