@@ -5,6 +5,7 @@ const {KernelBackend, buffer, engine, util} = require('@tensorflow/tfjs-core');
 const bridge = require('./bridge');
 const {Groups, NOT_HERE} = require('./groups');
 const HostView = require('./host_view');
+const {countMoves} = require('./moves');
 
 const STRINGS = -1; // string tensors have no native half
 
@@ -88,6 +89,7 @@ class TenureBackend extends KernelBackend {
         bridge.putTensor(this, data);
         bridge.putDtype(dtype);
         data.casts.set(dtype, bridge.run(this));
+        countMoves(engine(), 1);
       });
     }
     return data.casts.get(dtype);

@@ -57,6 +57,8 @@ std::int32_t Slots::spare() {
 }
 
 void Slots::put(std::int32_t slot, Tensor tensor) {
+  if (static_cast<std::uint32_t>(slot) >= tensors_.size()) [[unlikely]]
+    raise<ValueError>("tfjs: there is no slot {}", slot);
   bytes_ += bytes_of(tensor);
   tensors_[static_cast<std::size_t>(slot)] = std::move(tensor);
 }
