@@ -11,7 +11,7 @@ namespace {
 // A number as a tensor of the dtype has it: TensorFlow.js stores it into an array of that type.
 Scalar as_scalar(double value, DType dtype) {
   if (dtype == DType::int32) return std::int64_t{stored_integer(value)};
-  if (dtype == DType::boolean) return value != 0;
+  if (dtype == DType::boolean) return stored_integer(value) != 0;
   return value;
 }
 

@@ -482,6 +482,10 @@ test('integers are computed as JavaScript computes them', async () => {
     await agree(`fill of ${value}`, () => tf.fill([2], value, 'int32'));
     await agree(`pad of ${value}`, () => tf.pad(make([1], 'int32'), [[1, 1]], value));
   }
+  for (const value of [NaN, 0.5, 1, 0]) {
+    await agree(`fill of bool with ${value}`, () => tf.fill([2], value, 'bool'));
+    await agree(`pad of bool with ${value}`, () => tf.pad(make([1], 'bool'), [[1, 1]], value));
+  }
   await agree('clip of bool', () => tf.clipByValue(make(TRUTH, 'bool'), 0.5, 0.75));
 });
 
