@@ -157,7 +157,9 @@ void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor>
     value.id = header.value_id;
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
-    if (has_bit(keep.inputs, i)) value.saved = save(in[i], label_);
+    const bool kept =
+        op.keeps_input != nullptr ? op.keeps_input(attrs, i) : has_bit(keep.inputs, i);
+    if (kept) value.saved = save(in[i], label_);
   }
 }
 
@@ -276,6 +278,13 @@ void Tape::check_target(const Header& target, const Tensor& seed, std::source_lo
                            {line_of("target", target), line_of("given", *Access::header(seed)),
                             used_line(site, "gradient")},
                            "the gradient that flows into a target has the target's shape.");
+  }
+  if (seed.defined() && seed.dtype() != target.layout.dtype) {
+    raise_told<DtypeError>(fmt::format("gradient: output_gradient is {}, the target {}",
+                                       seed.dtype(), target.layout.dtype),
+                           {line_of("target", target), line_of("given", *Access::header(seed)),
+                            used_line(site, "gradient")},
+                           "the gradient that flows into a target has the target's dtype.");
   }
 }
 

@@ -113,7 +113,7 @@ class Builder {
   bool is_kept(ValueId value) const { return last_use_[root_[value]] == kForever; }
 
   // A variable's new value can be written where the old one lies when that one is not read any
-  // more, nothing else is made of the bytes, and no later step can fail.
+  // more, nothing else is made of the bytes, and neither the step nor a later one can fail.
   void find_writes_in_place() {
     over_variable_.assign(graph_.values.size(), kNowhere);
     std::vector<int> kept(graph_.values.size(), 0);  // how often a root is
@@ -130,18 +130,16 @@ class Builder {
     }
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
+      if (can_fail(node)) break;
       for (std::size_t i = 0; i < node.out.size(); ++i) {
         const std::uint32_t variable = wanted[node.out[i]];
-        if (variable == kNowhere || node.op->view != nullptr || control_attrs(node) != nullptr) {
-          continue;
-        }
+        if (variable == kNowhere || node.op->view != nullptr) continue;
         const auto read = graph_.variables[variable].read;
         const bool free = !read || last_use_[*read] < static_cast<int>(n) ||
                           (last_use_[*read] == static_cast<int>(n) &&
                            may_overwrite(node, i, root_of(node, *read)));
         if (free) over_variable_[node.out[i]] = variable;
       }
-      if (can_fail(node)) break;
     }
   }
 

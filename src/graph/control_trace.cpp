@@ -2,10 +2,15 @@
 #include "tenure/control.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
 
 #include "core/raise.h"
 #include "graph/control.h"
+#include "graph/read_as.h"
 #include "graph/trace.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "tensor/variable_state.h"
 #include "tenure/math.h"
@@ -16,103 +21,102 @@ namespace {
 using detail::Access;
 using VariableRef = std::shared_ptr<detail::VariableState>;
 
-// A body as it was traced, before its inputs are put into the order of its node.
-struct Traced {
-  Graph graph;
-  std::vector<Import> imports;
-};
-
-Traced trace_body(Trace& around, const detail::BodyFunction& fn, const std::vector<Value>& inputs,
-                  std::source_location site) {
-  Trace trace(around);
-  std::vector<Tensor> in;
-  in.reserve(inputs.size());
-  for (const Value& value : inputs) in.push_back(trace.add_input(value.shape, value.dtype, site));
-  std::vector<Tensor> out = fn(std::move(in));
-  Traced traced;
-  traced.graph = trace.finish(out, site);
-  traced.imports = trace.take_imports();
-  return traced;
-}
-
-std::vector<VariableRef> assigned_in(const std::vector<Traced>& bodies) {
-  std::vector<VariableRef> found;
-  for (const Traced& body : bodies) {
+std::vector<VariableRef> assigned_in(std::span<const TracedBody> bodies) {
+  std::vector<VariableRef> assigned;
+  std::unordered_set<const detail::VariableState*> known;
+  for (const TracedBody& body : bodies) {
     for (const VariableUse& use : body.graph.variables) {
-      if (use.assigned && std::ranges::find(found, use.variable) == found.end()) {
-        found.push_back(use.variable);
+      if (use.assigned && known.insert(use.variable.get()).second) {
+        assigned.push_back(use.variable);
       }
     }
   }
-  return found;
+  return assigned;
+}
+
+ValueId add_value(Graph& graph, const Tensor& like) {
+  graph.values.push_back({like.shape(), like.dtype()});
+  return static_cast<ValueId>(graph.values.size() - 1);
 }
 
 // What the node of some bodies is given beside its arguments, one entry for each thing.
 class Imports {
  public:
-  void add(const Tensor& outer, const VariableRef& variable) {
-    if (find(outer, variable) == known_.size()) known_.push_back({outer, variable, 0});
-  }
-  void add(const Traced& body) {
-    for (const Import& import : body.imports) add(import.outer, import.variable);
-  }
-  void append_to(std::vector<Tensor>& in) const {
-    for (const Import& import : known_) in.push_back(import.outer);
-  }
-  // Gives the body an input for each of them, after those it has.
-  void give(Traced& body) const {
-    for (const Import& wanted : known_) {
-      const auto own = std::ranges::find_if(body.imports, [&](const Import& import) {
-        return same(import, wanted.outer, wanted.variable);
-      });
-      body.graph.inputs.push_back(own != body.imports.end() ? own->value
-                                                            : unused(body.graph, wanted.outer));
+  void add(const TracedBody& body) {
+    for (const Import& import : body.imports) {
+      if (known_.insert(key_of(import)).second) outer_.push_back(import);
     }
   }
-  static ValueId unused(Graph& graph, const Tensor& like) {
-    graph.values.push_back({like.shape(), like.dtype()});
-    return static_cast<ValueId>(graph.values.size() - 1);
+  void append_to(std::vector<Tensor>& in) const {
+    for (const Import& import : outer_) in.push_back(import.outer);
+  }
+  // Gives the body an input for each of them, after those it has.
+  void give(TracedBody& body) const {
+    std::map<Key, ValueId> inside;
+    for (const Import& import : body.imports) inside.emplace(key_of(import), import.value);
+    for (const Import& wanted : outer_) {
+      const auto used = inside.find(key_of(wanted));
+      body.graph.inputs.push_back(used != inside.end() ? used->second
+                                                       : add_value(body.graph, wanted.outer));
+    }
   }
 
  private:
-  static bool same(const Import& import, const Tensor& outer, const VariableRef& variable) {
-    return import.variable == variable &&
-           (variable != nullptr ||
-            Access::header(import.outer)->value == Access::header(outer)->value);
-  }
-  std::size_t find(const Tensor& outer, const VariableRef& variable) const {
-    const auto found = std::ranges::find_if(
-        known_, [&](const Import& import) { return same(import, outer, variable); });
-    return static_cast<std::size_t>(found - known_.begin());
+  // A variable is one thing, whichever value stands for it outside.
+  using Key = std::pair<const detail::VariableState*, ValueId>;
+  static Key key_of(const Import& import) {
+    if (import.variable != nullptr) return {import.variable.get(), 0};
+    return {nullptr, Access::header(import.outer)->value};
   }
 
-  std::vector<Import> known_;
+  std::set<Key> known_;
+  std::vector<Import> outer_;
 };
 
 // The value a variable has at the end of a body: what it was given there, or what it began with.
-ValueId value_at_end(Traced& body, const VariableRef& variable, const Tensor& outer) {
+ValueId value_at_end(TracedBody& body, const VariableRef& variable, const Tensor& outer) {
   for (const VariableUse& use : body.graph.variables) {
     if (use.variable == variable && use.assigned) return *use.assigned;
   }
   for (const Import& import : body.imports) {
     if (import.variable == variable) return import.value;
   }
-  const ValueId value = Imports::unused(body.graph, outer);
+  const ValueId value = add_value(body.graph, outer);
   body.imports.push_back({outer, variable, value});
   return value;
 }
 
-// The value a variable has when a body begins, which becomes an argument of it.
-ValueId value_at_begin(Traced& body, const VariableRef& variable, const Tensor& outer) {
-  const auto own = std::ranges::find_if(
-      body.imports, [&](const Import& import) { return import.variable == variable; });
-  if (own == body.imports.end()) return Imports::unused(body.graph, outer);
-  const ValueId value = own->value;
-  body.imports.erase(own);
+// The value that stands in a body for what is outside and no variable.
+ValueId imported(TracedBody& body, const Tensor& outer) {
+  for (const Import& import : body.imports) {
+    const bool same = Access::header(import.outer)->value == Access::header(outer)->value;
+    if (import.variable == nullptr && same) return import.value;
+  }
+  const ValueId value = add_value(body.graph, outer);
+  body.imports.push_back({outer, nullptr, value});
   return value;
 }
 
-std::shared_ptr<const Graph> finished(Traced&& body) {
+// The value a variable has when a step of a loop begins, which becomes an argument of the body. The
+// body's reads of it are the variable's own (read_as.h): `origin` is what gradients know it by.
+ValueId value_at_begin(TracedBody& body, const VariableRef& variable, const Tensor& origin,
+                       std::source_location site) {
+  const ValueId begin = add_value(body.graph, origin);
+  const auto read = std::ranges::find_if(
+      body.imports, [&](const Import& import) { return import.variable == variable; });
+  if (read == body.imports.end()) return begin;
+  const ValueId value = read->value;
+  body.imports.erase(read);
+  Node node;
+  node.op = &kReadAs;
+  node.in = {begin, imported(body, origin)};
+  node.out = {value};
+  node.site = site;
+  body.graph.nodes.insert(body.graph.nodes.begin(), std::move(node));
+  return begin;
+}
+
+std::shared_ptr<const Graph> finished(TracedBody&& body) {
   body.graph.variables.clear();
   return std::make_shared<const Graph>(std::move(body.graph));
 }
@@ -130,11 +134,11 @@ bool is_stateful(const Bodies& bodies) {
 
 // The bodies as a node has them, and what they use from outside, which the node is given after
 // `in`.
-ControlAttrs finish_bodies(std::vector<Traced>& bodies, std::vector<Tensor>& in) {
+ControlAttrs finish_bodies(std::vector<TracedBody>& bodies, std::vector<Tensor>& in) {
   Imports imports;
-  for (const Traced& body : bodies) imports.add(body);
+  for (const TracedBody& body : bodies) imports.add(body);
   ControlAttrs attrs;
-  for (Traced& body : bodies) {
+  for (TracedBody& body : bodies) {
     imports.give(body);
     attrs.bodies.push_back(finished(std::move(body)));
   }
@@ -174,6 +178,63 @@ void check_state(const char* op, const std::vector<Value>& before, const Graph& 
                         op, i, before[i].dtype, before[i].shape, after.dtype, after.shape);
     }
   }
+}
+
+void check_answer(DType dtype, const Shape& shape) {
+  if (dtype == DType::boolean && shape.numel() == 1) return;
+  raise<DtypeError>("while_loop: the condition gives {} {}: it must be one bool", dtype, shape);
+}
+
+// A loop whose condition assigns variables: it is asked once before the loop and again at the end
+// of each step, by the body, and its answer is part of the state. As many times as eager code asks:
+// not after the last step that there may be.
+std::vector<Tensor> trace_assigning_condition(const detail::BodyFunction& goes_on,
+                                              const detail::BodyFunction& body,
+                                              std::vector<Tensor> state, const LoopOptions& options,
+                                              std::source_location site) {
+  if (options.most_steps == 0) return state;
+  const detail::CallScope call("while_loop", site);
+  const std::size_t own = state.size();
+  const auto ask = [&](std::vector<Tensor> at) {
+    Tensor answer;
+    {
+      const detail::CallbackScope user_code;
+      answer = std::move(goes_on(std::move(at)).at(0));
+    }
+    check_answer(answer.dtype(), answer.shape());
+    return std::vector<Tensor>{reshape(std::move(answer), {})};
+  };
+  state.push_back(ask(state).front());
+  state.push_back(tensor({std::int64_t{1}}, Shape{}));  // steps, with the one to come
+  const auto answer_of = [own](std::vector<Tensor> at) {
+    return std::vector<Tensor>{std::move(at[own])};
+  };
+  const auto step = [&](std::vector<Tensor> at) {
+    const detail::CallScope step_call("while_loop", site);
+    const Tensor steps = std::move(at.back());
+    at.resize(own);
+    std::vector<Tensor> next;
+    {
+      const detail::CallbackScope user_code;
+      next = body(at);
+    }
+    detail::check_state("while_loop", at, next);
+    if (options.most_steps < 0) {
+      next.push_back(ask(next).front());
+    } else {
+      const auto stop = [&](const std::vector<Tensor>&) {
+        return std::vector<Tensor>{tensor({false}, Shape{})};
+      };
+      const auto go_on = [&](const std::vector<Tensor>&) { return ask(next); };
+      next.push_back(std::move(
+          detail::trace_branch("cond", steps < options.most_steps, {stop, go_on}, site).front()));
+    }
+    next.push_back(steps + 1);
+    return next;
+  };
+  state = detail::trace_loop(answer_of, step, std::move(state), {}, site);
+  state.resize(own);
+  return state;
 }
 
 // Runs a loop over slices at once.
@@ -237,7 +298,7 @@ namespace tenure::detail {
 
 using graph::ControlAttrs;
 using graph::Trace;
-using graph::Traced;
+using graph::TracedBody;
 using graph::Value;
 
 bool is_tracing() { return context().trace != nullptr; }
@@ -308,7 +369,7 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
   }
   if (branches.empty()) raise<ValueError>("{}: there are no branches", op);
   Trace& around = *Trace::current();
-  std::vector<Traced> bodies;
+  std::vector<TracedBody> bodies;
   bodies.reserve(branches.size());
   for (const BodyFunction& branch : branches) {
     bodies.push_back(graph::trace_body(around, branch, {}, site));
@@ -324,7 +385,7 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
   const auto assigned = graph::assigned_in(bodies);
   for (const auto& variable : assigned) {
     const Tensor before = around.read(variable, site);
-    for (Traced& body : bodies) {
+    for (TracedBody& body : bodies) {
       body.graph.results.push_back(graph::value_at_end(body, variable, before));
     }
   }
@@ -349,23 +410,23 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
   }
   const std::size_t own = state.size();
   const std::vector<Value> values = graph::values_of(state);
-  std::vector<Traced> bodies;
+  std::vector<TracedBody> bodies;
   bodies.push_back(graph::trace_body(around, goes_on, values, site));
+  if (!graph::assigned_in(bodies).empty()) {
+    return graph::trace_assigning_condition(goes_on, body, std::move(state), options, site);
+  }
   bodies.push_back(graph::trace_body(around, body, values, site));
   const graph::Graph& predicate = bodies[0].graph;
   const Value& answer = predicate.values[predicate.results.at(0)];
-  if (answer.dtype != DType::boolean || answer.shape.numel() != 1) {
-    raise<DtypeError>("while_loop: the condition gives {} {}: it must be one bool", answer.dtype,
-                      answer.shape);
-  }
+  graph::check_answer(answer.dtype, answer.shape);
   graph::check_state("while_loop", values, bodies[1].graph);
   // A variable that the loop assigns is part of its state.
-  const auto assigned = graph::assigned_in({bodies.begin() + 1, bodies.end()});
+  const auto assigned = graph::assigned_in(bodies);
   for (const auto& variable : assigned) {
-    const Tensor before = around.read(variable, site);
+    const Tensor before = around.read(variable, site), origin = around.origin(variable, site);
     bodies[1].graph.results.push_back(graph::value_at_end(bodies[1], variable, before));
-    for (Traced& each : bodies) {
-      each.graph.inputs.push_back(graph::value_at_begin(each, variable, before));
+    for (TracedBody& each : bodies) {
+      each.graph.inputs.push_back(graph::value_at_begin(each, variable, origin, site));
     }
     state.push_back(before);
   }
@@ -401,12 +462,12 @@ std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::ve
     sequence = around->stand_in(sequence, op, -1, site);
     values.push_back({graph::slice_of(sequence), sequence.dtype()});
   }
-  std::vector<Traced> bodies;
+  std::vector<TracedBody> bodies;
   {
     const CallbackScope user_code;
     bodies.push_back(graph::trace_body(*around, body, values, site));
   }
-  Traced& traced = bodies[0];
+  TracedBody& traced = bodies[0];
   graph::check_state(op, {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(own)},
                      traced.graph);
   const std::size_t given = traced.graph.results.size() - own;
@@ -415,9 +476,10 @@ std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::ve
   for (std::size_t i = 0; i < assigned.size(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(own + i);
     const Tensor before = around->read(assigned[i], site);
+    const Tensor origin = around->origin(assigned[i], site);
     const graph::ValueId end = graph::value_at_end(traced, assigned[i], before);
     traced.graph.results.insert(traced.graph.results.begin() + at, end);
-    const graph::ValueId begin = graph::value_at_begin(traced, assigned[i], before);
+    const graph::ValueId begin = graph::value_at_begin(traced, assigned[i], origin, site);
     traced.graph.inputs.insert(traced.graph.inputs.begin() + at, begin);
     state.push_back(before);
   }

@@ -33,7 +33,8 @@ struct Node {
   std::vector<ValueId> in;
   std::vector<ValueId> out;
   std::source_location site;
-  bool random = false;  // draws random numbers: such nodes stay, and in this order
+  bool random = false;      // draws random numbers: such nodes stay, and in this order
+  bool unrecorded = false;  // tapes do not see it (ops/unrecorded.h)
 };
 
 // An eager tensor that the function uses, held as a saved value.

@@ -1,10 +1,13 @@
 // A graph run operation by operation, for tapes and traces to see.
+#include <optional>
+
 #include "core/raise.h"
 #include "graph/at_counter.h"
 #include "graph/control.h"
 #include "graph/program.h"
 #include "memory/context.h"
 #include "ops/apply.h"
+#include "ops/unrecorded.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -186,6 +189,8 @@ void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor>
   for (const Node& node : graph.nodes) {
     std::vector<Tensor> operands, made(node.out.size());
     for (const ValueId value : node.in) operands.push_back(take(value));
+    std::optional<ops::Unrecorded> unrecorded;
+    if (node.unrecorded) unrecorded.emplace();
     if (control_attrs(node) != nullptr && !tracing) {
       interpret_control(node, operands, made, site);
     } else {

@@ -1,11 +1,15 @@
 #include "graph/trace.h"
 
+#include <array>
+
 #include "core/raise.h"
 #include "core/warn.h"
 #include "graph/control.h"
+#include "graph/read_as.h"
 #include "memory/ledger.h"
 #include "memory/slab.h"
 #include "memory/text.h"
+#include "ops/recorder.h"
 #include "ops/reseed.h"
 #include "tensor/variable_state.h"
 
@@ -88,14 +92,14 @@ Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_l
 Tensor Trace::import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
                      std::source_location site) {
   const Header& header = *Access::header(outer);
-  for (const Import& known : imports_) {
-    if (Access::header(known.outer)->value == header.value && known.variable == variable) {
-      return symbols_[known.value];
-    }
+  const ImportKey key{header.value, variable.get()};
+  if (const auto known = imported_.find(key); known != imported_.end()) {
+    return symbols_[known->second];
   }
   const Tensor inside = symbol(contiguous_layout(header.layout.shape, header.layout.dtype),
                                variable ? "read" : header.birth.op, site, header.value_id);
   imports_.push_back({outer, variable, Access::header(inside)->value});
+  imported_.emplace(key, Access::header(inside)->value);
   return inside;
 }
 
@@ -118,9 +122,10 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
   node.random = op.reseed != nullptr || draws(op, attrs);
+  node.unrecorded = unrecorded != 0;
   node.site = context_.call.op != nullptr ? context_.call.site : site;
   for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
-  const std::uint64_t value_id = op.same_value ? Access::header(in[0])->value_id : 0;
+  const std::uint64_t value_id = op.same_value ? Access::header(in.back())->value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = symbol(std::move(layouts[i]), op.name, site, value_id);
     node.out.push_back(Access::header(out[i])->value);
@@ -146,30 +151,46 @@ void Trace::chosen_by(std::span<const Tensor> in, ops::SameChoice same) {
 }
 
 VariableUse& Trace::use_of(const std::shared_ptr<detail::VariableState>& variable) {
-  for (VariableUse& use : graph_.variables) {
-    if (use.variable == variable) return use;
+  const auto [known, is_new] = used_.try_emplace(variable.get(), graph_.variables.size());
+  if (is_new) graph_.variables.push_back(VariableUse{variable, {}, {}});
+  return graph_.variables[known->second];
+}
+
+void Trace::tell_tapes_around(const detail::VariableState& variable, const Tensor& value) const {
+  if (!variable.trainable) return;
+  for (ops::Recorder* tape = before_.tapes; tape != nullptr; tape = tape->outer) tape->read(value);
+}
+
+Tensor Trace::origin(const std::shared_ptr<detail::VariableState>& variable,
+                     std::source_location site) {
+  if (around_ != nullptr) {
+    const Tensor outer = around_->origin(variable, site);
+    tell_tapes_around(*variable, outer);
+    return import(outer, nullptr, site);
   }
-  return graph_.variables.emplace_back(VariableUse{variable, {}, {}});
+  if (const auto read = use_of(variable).read) return symbols_[*read];
+  const Tensor first = symbol(contiguous_layout(variable->shape, variable->dtype), "read", site,
+                              variable->id);
+  use_of(variable).read = Access::header(first)->value;
+  return first;
 }
 
 Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
                    std::source_location site) {
-  VariableUse& use = use_of(variable);
-  if (use.assigned) {
-    // The value it was given here, under the variable's own identity: gradients go to the variable.
-    const Header& value = *Access::header(symbols_[*use.assigned]);
-    return Access::adopt(new_symbolic(context_, value.layout, {id_, body_, value.value},
-                                      graph_.function, "read", site, variable->id));
+  if (const auto assigned = use_of(variable).assigned) {
+    const std::array in{symbols_[*assigned], origin(variable, site)};
+    Layout layout = contiguous_layout(variable->shape, variable->dtype);
+    Tensor value;
+    append(kReadAs, in, {}, site, {&layout, 1}, {&value, 1});
+    return value;
   }
-  if (!use.read) {
-    const Tensor first = around_ != nullptr
-                             ? import(around_->read(variable, site), variable, site)
-                             : symbol(contiguous_layout(variable->shape, variable->dtype), "read",
-                                      site, variable->id);
-    use_of(variable).read = Access::header(first)->value;
-    return first;
-  }
-  return symbols_[*use.read];
+  if (around_ == nullptr) return origin(variable, site);
+  if (const auto read = use_of(variable).read) return symbols_[*read];
+  const Tensor outer = around_->read(variable, site);
+  tell_tapes_around(*variable, outer);
+  const Tensor first = import(outer, variable, site);
+  use_of(variable).read = Access::header(first)->value;
+  return first;
 }
 
 void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
@@ -188,6 +209,20 @@ Graph Trace::finish(std::span<Tensor> results, std::source_location site) {
   symbols_.clear();
   graph_.draws.push_back(random_.next.load(std::memory_order_relaxed) & ops::kSegmentMask);
   return std::move(graph_);
+}
+
+TracedBody trace_body(Trace& around,
+                      const std::function<std::vector<Tensor>(std::vector<Tensor>)>& fn,
+                      const std::vector<Value>& inputs, std::source_location site) {
+  Trace trace(around);
+  std::vector<Tensor> in;
+  in.reserve(inputs.size());
+  for (const Value& value : inputs) in.push_back(trace.add_input(value.shape, value.dtype, site));
+  std::vector<Tensor> out = fn(std::move(in));
+  TracedBody traced;
+  traced.graph = trace.finish(out, site);
+  traced.imports = trace.take_imports();
+  return traced;
 }
 
 void Trace::report_escapes() const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -52,14 +54,24 @@ class Trace final : public ops::Tracer {
               std::source_location site) override;
   void assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
               std::source_location site) override;
+  Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
+                       const ops::CustomGradient& gradient, std::source_location site) override;
+  // What gradients know the variable by, whatever it was assigned since: its value when a call of
+  // the function begins.
+  Tensor origin(const std::shared_ptr<detail::VariableState>& variable, std::source_location site);
 
  private:
+  // The value outside, and the variable it was read as.
+  using ImportKey = std::pair<ValueId, const detail::VariableState*>;
+
   Trace(detail::LabelRef function, Trace* around, bool check_escapes);
   Tensor symbol(Layout layout, const char* op, std::source_location site,
                 std::uint64_t value_id = 0);
   Tensor import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
                 std::source_location site);
   Tensor capture(detail::Header& header, std::source_location site);
+  // The tapes around a body do not see what it does; that it reads a variable they are told.
+  void tell_tapes_around(const detail::VariableState& variable, const Tensor& value) const;
   bool is_around(std::uint32_t body) const;
   VariableUse& use_of(const std::shared_ptr<detail::VariableState>& variable);
   void report_escapes() const;
@@ -75,7 +87,18 @@ class Trace final : public ops::Tracer {
   std::uint32_t bodies_ = 1;                             // of the function, so far
   std::vector<Tensor> symbols_;                          // one handle for each value
   std::unordered_map<std::uint64_t, ValueId> captured_;  // by tensor id
+  std::unordered_map<const detail::VariableState*, std::size_t> used_;  // index among variables
   std::vector<Import> imports_;
+  std::map<ImportKey, ValueId> imported_;
 };
+
+// Traces a body of what `around` traces, on inputs like these.
+struct TracedBody {
+  Graph graph;
+  std::vector<Import> imports;
+};
+TracedBody trace_body(Trace& around,
+                      const std::function<std::vector<Tensor>(std::vector<Tensor>)>& fn,
+                      const std::vector<Value>& inputs, std::source_location site);
 
 }  // namespace tenure::graph

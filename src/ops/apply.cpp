@@ -362,7 +362,7 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
   } else {
     run_kernel<n, results>(context, op, inputs, attrs, site, layouts, storages);
   }
-  const std::uint64_t value_id = op.same_value ? inputs[0].value_id : 0;
+  const std::uint64_t value_id = op.same_value ? inputs[inputs.size() - 1].value_id : 0;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     out[i] = Access::adopt(new_tensor(context, std::move(layouts[i]), std::move(storages[i]),
                                       op.name, site, value_id));

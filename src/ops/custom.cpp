@@ -1,9 +1,13 @@
 // A user's own gradient: the value computed with no tape looking, then one op whose gradient is the
 // user's function.
+#include "ops/custom.h"
+
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
+#include "ops/tracer.h"
+#include "ops/unrecorded.h"
 #include "tensor/access.h"
 #include "tenure/gradient.h"
 
@@ -12,7 +16,7 @@ namespace ops {
 namespace {
 
 struct CustomAttrs {
-  std::shared_ptr<std::function<std::vector<Tensor>(Tensor)>> gradient;
+  std::shared_ptr<const CustomGradient> gradient;
   bool operator==(const CustomAttrs&) const = default;
   void visit(auto&&) const {}
 };
@@ -35,35 +39,34 @@ constinit const OpDef kCustom{
         const detail::CallbackScope user_code;
         given = (*g.attrs_as<CustomAttrs>().gradient)(g.dy());
       }
-      const std::size_t wanted = g.inputs() - 1;
-      if (given.size() != wanted) {
-        raise<ValueError>("custom_gradient: {} gradients for {} inputs", given.size(), wanted);
-      }
-      for (std::size_t i = 0; i < wanted; ++i) {
-        const Shape& shape = g.x_shape(static_cast<int>(i) + 1);
-        if (given[i].defined() && given[i].shape() != shape) {
-          raise<ShapeError>("custom_gradient: gradient {} is {}, its input {}", i, given[i].shape(),
-                            shape);
-        }
+      check_count(given.size(), g.inputs() - 1);
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        const int input = static_cast<int>(i) + 1;
+        check_gradient(i, given[i], g.x_dtype(input), g.x_shape(input));
       }
       given.insert(given.begin(), Tensor());
       return given;
     }};
 
-// No tape records while this is in scope.
-class Unrecorded {
- public:
-  Unrecorded() : context_(detail::context()), tapes_(std::exchange(context_.tapes, nullptr)) {}
-  ~Unrecorded() { context_.tapes = tapes_; }
-  Unrecorded(const Unrecorded&) = delete;
-  Unrecorded& operator=(const Unrecorded&) = delete;
-
- private:
-  detail::Context& context_;
-  Recorder* tapes_;
-};
-
 }  // namespace
+
+void check_count(std::size_t gradients, std::size_t inputs) {
+  if (gradients == inputs) return;
+  raise<ValueError>("custom_gradient: {} gradients for {} inputs", gradients, inputs);
+}
+
+void check_gradient(std::size_t i, const Tensor& gradient, DType dtype, const Shape& shape) {
+  if (!gradient.defined()) return;
+  if (gradient.shape() != shape) {
+    raise<ShapeError>("custom_gradient: gradient {} is {}, its input {}", i, gradient.shape(),
+                      shape);
+  }
+  const bool flows = is_floating(dtype) || is_complex(dtype);
+  if (flows && gradient.dtype() != dtype) {
+    raise<DtypeError>("custom_gradient: gradient {} is {}, its input {}", i, gradient.dtype(),
+                      dtype);
+  }
+}
 
 Family custom_ops() {
   static constexpr const OpDef* ops[] = {&kCustom};
@@ -80,8 +83,11 @@ Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor
     result = forward(inputs);
   }
   if (!result.gradient) raise<ValueError>("custom_gradient: no gradient function was returned");
+  if (ops::Tracer* trace = detail::context().trace) {
+    return trace->with_gradient(result.value, inputs, result.gradient, site);
+  }
   const ops::CustomAttrs attrs{
-      std::make_shared<std::function<std::vector<Tensor>(Tensor)>>(std::move(result.gradient))};
+      std::make_shared<const ops::CustomGradient>(std::move(result.gradient))};
   std::vector<Tensor> in;
   in.reserve(inputs.size() + 1);
   in.push_back(std::move(result.value));

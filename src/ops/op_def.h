@@ -127,7 +127,7 @@ struct OpDef {
   int dispatch_on = 0;         // the input whose dtype picks the kernel; kOutput0 for the result's
   // A view: fills in strides and offset of a result over the input's bytes; false if it cannot.
   bool (*view)(const Layout& in, AttrsRef attrs, Layout& out) = nullptr;
-  bool same_value = false;  // the result is the input's value: gradients see one tensor
+  bool same_value = false;  // to gradients the result is its last input: one value
   Accepts accepts = Accepts::contiguous;
   Inputs may_overwrite{};
   // Where what an op accepts or overwrites depends on its attributes: asked instead of the two.
@@ -135,7 +135,8 @@ struct OpDef {
   bool (*may_take)(AttrsRef attrs, std::size_t input, std::size_t output) = nullptr;
   bool checks_values = false;  // its kernel may complain of them
   GradKeeps grad_keeps{};
-  // Where what its gradient keeps of the outputs depends on the attributes.
+  // Where what its gradient keeps of them depends on the attributes.
+  bool (*keeps_input)(AttrsRef attrs, std::size_t input) = nullptr;
   bool (*keeps_output)(AttrsRef attrs, std::size_t output) = nullptr;
   Grads (*grad)(GradContext&) = nullptr;
   // For an op of one input whose gradient is zero but for a part: adds it to the gradients that the

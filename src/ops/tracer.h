@@ -5,6 +5,7 @@
 #include <memory>
 #include <source_location>
 #include <span>
+#include <vector>
 
 #include "ops/op_def.h"
 #include "tenure/tensor.h"
@@ -17,6 +18,9 @@ namespace tenure::ops {
 
 // Whether something would be done as it was if the inputs had these shapes; an error also says no.
 using SameChoice = std::function<bool(std::span<const Shape> shapes)>;
+
+// From the gradient of a value to those of what it was computed from; empty where none flows.
+using CustomGradient = std::function<std::vector<Tensor>(Tensor)>;
 
 class Tracer {
  public:
@@ -36,6 +40,12 @@ class Tracer {
                       std::source_location site) = 0;
   virtual void assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
                       std::source_location site) = 0;
+  // `value`, computed from `inputs`, with a gradient function of the user's. What that function uses
+  // of this trace is gone when a gradient is asked for, so it is traced at once.
+  virtual Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
+                               const CustomGradient& gradient, std::source_location site) = 0;
+
+  int unrecorded = 0;  // above 0: no tape is to see what is appended, whenever it runs
 };
 
 }  // namespace tenure::ops

@@ -4,11 +4,17 @@
 // shape. From the last node to the first, a node's group takes in those of its inputs' makers,
 // unless
 //  - a path leads from the group out and back in: the fused node would wait for itself;
+//  - they stand so far apart that finding out would take long;
 //  - other work runs between the two, and bringing them together would keep more bytes alive in the
 //    meantime: the value has readers outside, or its maker reads more than one value as large;
 //  - the program would become too long.
 // What nodes outside read is a result of the fused node. So nothing is computed twice, and a value
 // that is only read inside is never written to memory.
+//
+// Groups are kept in an order in which they could run, so that a path between two can only lead
+// through groups that stand between them; a merge moves those that are on the wrong side of it (the
+// way of Pearce and Kelly). With a bound on how far apart two may stand, the time is linear in the
+// number of nodes.
 #include <algorithm>
 #include <queue>
 
@@ -25,13 +31,17 @@ class Fuser {
         uses_(graph),
         group_(graph.nodes.size()),
         members_(graph.nodes.size()),
+        position_(graph.nodes.size()),
         seen_(graph.nodes.size(), 0),
-        random_before_(graph.nodes.size(), kNoNode) {
+        random_before_(graph.nodes.size(), kNoNode),
+        random_behind_(graph.nodes.size(), kNoNode) {
     std::uint32_t random = kNoNode;
     for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
       group_[n] = n;
       members_[n] = {n};
+      position_[n] = n;
       if (!graph.nodes[n].random) continue;
+      if (random != kNoNode) random_behind_[random] = n;
       random_before_[n] = std::exchange(random, n);
     }
   }
@@ -116,43 +126,87 @@ class Fuser {
     return results;
   }
 
+  // Group b reads what group a makes.
   void try_merge(std::uint32_t a, std::uint32_t b) {
     Members all;
     std::ranges::merge(members_[a], members_[b], std::back_inserter(all));
     std::size_t steps = 0;
     for (const std::uint32_t n : all) steps += steps_of(graph_.nodes[n]);
+    if (steps > ops::FusedProgram::kMaxSteps) return;
     std::vector<ValueId> inputs;
     add_inputs(graph_, all, inputs);
-    if (steps > ops::FusedProgram::kMaxSteps || inputs.size() > ops::FusedProgram::kMaxInputs ||
-        results_of(all).size() > ops::FusedProgram::kMaxResults || waits_for_itself(all, inputs)) {
+    if (inputs.size() > ops::FusedProgram::kMaxInputs ||
+        results_of(all).size() > ops::FusedProgram::kMaxResults || !find_between(a, b)) {
       return;
     }
     for (const std::uint32_t n : members_[b]) group_[n] = a;
-    first_ = std::min(first_, all.front());
     members_[a] = std::move(all);
     members_[b].clear();
+    move_aside(a, b);
   }
 
-  // Whether some input of the group depends on one of its members.
-  bool waits_for_itself(const Members& members, const std::vector<ValueId>& inputs) {
-    ++round_;
-    std::vector<std::uint32_t> open;
-    const auto visit = [&](std::uint32_t n) {
-      // Before the first group there are only nodes that wait for earlier ones.
-      if (n == kNoNode || n < std::min(first_, members.front())) return;
-      if (std::exchange(seen_[group_[n]], round_) != round_) open.push_back(group_[n]);
+  // The groups between a and b that wait for a, and those that b waits for. False if one is both,
+  // or if a and b stand too far apart to look.
+  bool find_between(std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t first = position_[a], last = position_[b];
+    if (last - first > kFurthest) return false;
+    behind_a_.clear();
+    before_b_.clear();
+    bool meets = false;
+    const auto between = [&](std::uint32_t group) {
+      return position_[group] > first && position_[group] < last;
     };
-    for (const ValueId value : inputs) visit(uses_.maker(value));
-    while (!open.empty()) {
-      const std::uint32_t group = open.back();
-      open.pop_back();
-      for (const std::uint32_t n : members_[group]) {
-        if (std::ranges::binary_search(members, n)) return true;
-        for (const ValueId value : graph_.nodes[n].in) visit(uses_.maker(value));
-        visit(random_before_[n]);
-      }
+    ++round_;
+    const auto visit = [&](Members& list, std::uint32_t group) {
+      if (between(group) && std::exchange(seen_[group], round_) != round_) list.push_back(group);
+    };
+    for_each_behind(a, [&](std::uint32_t group) { visit(behind_a_, group); });
+    for (std::size_t i = 0; i < behind_a_.size() && !meets; ++i) {
+      for_each_behind(behind_a_[i], [&](std::uint32_t group) {
+        meets |= group == b;
+        visit(behind_a_, group);
+      });
     }
-    return false;
+    if (meets) return false;
+    for_each_before(b, [&](std::uint32_t group) { visit(before_b_, group); });
+    for (std::size_t i = 0; i < before_b_.size(); ++i) {
+      for_each_before(before_b_[i], [&](std::uint32_t group) { visit(before_b_, group); });
+    }
+    return true;
+  }
+
+  // After a merge into a: those that b waited for, then a, then those that wait for it, in the
+  // places that all of them had. All others stay where they are.
+  void move_aside(std::uint32_t a, std::uint32_t b) {
+    const auto by_position = [&](std::uint32_t group) { return position_[group]; };
+    std::ranges::sort(before_b_, {}, by_position);
+    std::ranges::sort(behind_a_, {}, by_position);
+    std::vector<std::uint32_t> places{position_[a], position_[b]};
+    std::ranges::transform(before_b_, std::back_inserter(places), by_position);
+    std::ranges::transform(behind_a_, std::back_inserter(places), by_position);
+    std::ranges::sort(places);
+    auto place = places.begin();
+    for (const std::uint32_t group : before_b_) position_[group] = *place++;
+    position_[a] = *place++;
+    ++place;  // there is one group less
+    for (const std::uint32_t group : behind_a_) position_[group] = *place++;
+  }
+
+  void for_each_behind(std::uint32_t group, auto&& visit) const {
+    for (const std::uint32_t n : members_[group]) {
+      for (const ValueId value : graph_.nodes[n].out) {
+        for (const std::uint32_t reader : uses_.readers(value)) visit(group_[reader]);
+      }
+      if (random_behind_[n] != kNoNode) visit(group_[random_behind_[n]]);
+    }
+  }
+  void for_each_before(std::uint32_t group, auto&& visit) const {
+    for (const std::uint32_t n : members_[group]) {
+      for (const ValueId value : graph_.nodes[n].in) {
+        if (const std::uint32_t maker = uses_.maker(value); maker != kNoNode) visit(group_[maker]);
+      }
+      if (random_before_[n] != kNoNode) visit(group_[random_before_[n]]);
+    }
   }
 
   Node fused(const Members& members) const {
@@ -166,14 +220,18 @@ class Fuser {
     return node;
   }
 
+  static constexpr std::uint32_t kFurthest = 4096;  // positions between two that are merged
+
   const Graph& graph_;
   const Uses uses_;
-  std::vector<std::uint32_t> group_;  // of nodes: one of its members
-  std::vector<Members> members_;      // of groups
-  std::vector<std::uint32_t> seen_;   // of groups: in which round
+  std::vector<std::uint32_t> group_;     // of nodes: one of its members
+  std::vector<Members> members_;         // of groups
+  std::vector<std::uint32_t> position_;  // of groups, in an order in which they could run
+  std::vector<std::uint32_t> seen_;      // of groups: in which round
   std::uint32_t round_ = 0;
-  std::uint32_t first_ = kNoNode;             // node of a group of several
+  Members behind_a_, before_b_;               // what find_between found
   std::vector<std::uint32_t> random_before_;  // of nodes that draw: the one that draws before it
+  std::vector<std::uint32_t> random_behind_;  // and the one behind
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ Uses::Uses(const Graph& graph)
 
 bool is_elementwise(const Graph& graph, const Node& node) {
   if (node.random || node.out.size() != 1 || node.in.empty()) return false;
+  if (node.in.size() > ops::FusedProgram::kMaxInputs) return false;
   const ops::Kernel* kernel = kernel_of(graph, node);
   if (kernel == nullptr || kernel->loop == nullptr) return false;
   return !kernel->loop(node.attrs.ref()).folds || node.in.size() > 1;

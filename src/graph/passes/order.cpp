@@ -23,6 +23,7 @@ class Orderer {
       : graph_(std::move(graph)),
         seen_(see_given(graph_)),
         made_by_(graph_.values.size(), -1),
+        read_last_by_(graph_.values.size(), -1),
         kept_(graph_.values.size(), false) {
     schedule_.bytes.assign(graph_.values.size(), 0);
     for (const VariableUse& use : graph_.variables) {
@@ -53,7 +54,7 @@ class Orderer {
     node_of_task_.push_back(n);
     for (const ValueId value : node.in) {
       const ValueId root = seen_[value].root;
-      if (std::ranges::find(task.reads, static_cast<int>(root)) == task.reads.end()) {
+      if (std::exchange(read_last_by_[root], index) != index) {
         task.reads.push_back(static_cast<int>(root));
       }
       if (made_by_[value] != made_by_[root]) task.after.push_back(made_by_[value]);
@@ -180,7 +181,8 @@ class Orderer {
   Graph graph_;
   std::vector<Seen> seen_;
   std::vector<int> made_by_;  // of values: the task after which they are there, -1 for given ones
-  std::vector<bool> kept_;    // of roots
+  std::vector<int> read_last_by_;  // of roots: the last task so far
+  std::vector<bool> kept_;         // of roots
   std::vector<std::size_t> node_of_task_;
   // A variable's new value can lie over the old one if those that read the old one come first.
   std::unordered_map<ValueId, ValueId> old_value_;
