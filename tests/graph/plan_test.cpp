@@ -93,6 +93,21 @@ Buffers drawn(Random& random, std::size_t count, std::int64_t times, std::int64_
   return buffers;
 }
 
+TEST(Plan, many_buffers_are_placed_soundly_and_not_much_higher_than_they_must) {
+  Random random(5);
+  for (const bool long_lived : {false, true}) {
+    Buffers buffers;
+    for (int i = 0; i < 6000; ++i) {
+      const auto lower = static_cast<std::int64_t>(random() % 10000);
+      const auto length = static_cast<std::int64_t>(1 + random() % (long_lived ? 5000 : 50));
+      buffers.push_back({lower, lower + length, static_cast<std::int64_t>(random() % 4096)});
+    }
+    const Plan plan = make_plan(buffers, {.alignment = 64});
+    EXPECT_TRUE(is_sound(buffers, plan, 64));
+    EXPECT_LE(plan.height, plan.lower_bound * 3 / 2);
+  }
+}
+
 TEST(Plan, nothing_needs_no_room) {
   const Plan plan = make_plan({});
   EXPECT_EQ(plan.height, 0);

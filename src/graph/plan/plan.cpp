@@ -35,7 +35,7 @@ Plan make_plan(std::span<const Buffer> buffers, const Options& options) {
   const std::int64_t goal = std::max(bound, options.capacity / options.alignment);
   plan.offsets = place_greedily(units, goal);
   std::int64_t height = height_of(units, plan.offsets);
-  if (height > goal && options.budget.count() > 0) {
+  if (height > goal && options.budget.count() > 0 && units.size() <= kManyBuffers) {
     std::vector<std::int64_t> offsets;
     if (search(units, goal, deadline, offsets) == Found::plan) plan.offsets = std::move(offsets);
     height = height_of(units, plan.offsets);
