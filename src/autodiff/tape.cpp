@@ -288,6 +288,20 @@ void Tape::check_target(const Header& target, const Tensor& seed, std::source_lo
   }
 }
 
+// What a function, a branch or a loop computes while it is traced, only tapes made in it record.
+void Tape::check_seen(const Header& target, std::source_location site) const {
+  if (!recording_ || !target.is_symbolic() || tracked_.contains(target.value_id)) return;
+  for (const ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
+    if (tape == this) return;
+  }
+  raise_told<TapeError>(
+      fmt::format("gradient: the target is computed where {} does not look: inside a function, a "
+                  "branch or a loop that is being traced",
+                  title()),
+      {line_of("target", target), line_of("tape", *label_.get()), used_line(site, "gradient")},
+      "make a tape inside it, or return the target and take its gradient outside.");
+}
+
 std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,
                                    const std::vector<Source>& sources,
                                    const GradientOptions& options, std::source_location site) {
@@ -300,6 +314,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     check_target(*Access::header(targets[i]), seeds[i], site);
+    check_seen(*Access::header(targets[i]), site);
   }
   if (first_gradient_.line() == 0) first_gradient_ = site;
 

@@ -70,6 +70,7 @@ class Tape final : public ops::Recorder {
   void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
                  std::source_location site);
   static void check_target(const Header& target, const Tensor& seed, std::source_location site);
+  void check_seen(const Header& target, std::source_location site) const;
   std::string title() const;
   [[noreturn]] void raise_used_up(const char* op, const std::string& problem,
                                   std::source_location site);

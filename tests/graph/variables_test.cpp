@@ -360,6 +360,26 @@ TEST(Gradient, L14_an_output_gradient_has_the_dtype_of_its_target) {
   EXPECT_HAS(text, "gradient: output_gradient is float64, the target float32");
 }
 
+TEST(Gradient, of_what_a_body_computes_by_a_tape_around_it_is_refused) {
+  Variable v(tensor({2.f}));
+  Function in_branch = function("f", [&](Tensor x) {
+    GradientTape tape({.persistent = true, .name = "outside"});
+    const Tensor y = sum(v * x);
+    return cond(
+        y > 0.f, [&] { return tape.gradient(sum(v * 3.f), v); },
+        [&] { return tape.gradient(y, v); });
+  });
+  EXPECT_HAS(message_of<TapeError>([&] { in_branch(ones({1})); }),
+             "gradient: the target is computed where tape \"outside\" does not look");
+  Function of_outside = function("g", [&](Tensor x) {
+    GradientTape tape({.persistent = true});
+    const Tensor y = sum(v * x);
+    return cond(
+        y > 0.f, [&] { return tape.gradient(y, v); }, [&] { return zeros({1}); });
+  });
+  EXPECT_EQ(floats(of_outside(full({1}, 5.f))), Floats{5.f});
+}
+
 // A layer that applies its weight three times, in a loop.
 class Repeated : public nn::LayerBase {
  public:
