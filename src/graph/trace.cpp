@@ -169,8 +169,8 @@ Tensor Trace::origin(const std::shared_ptr<detail::VariableState>& variable,
     return import(outer, nullptr, site);
   }
   if (const auto read = use_of(variable).read) return symbols_[*read];
-  const Tensor first = symbol(contiguous_layout(variable->shape, variable->dtype), "read", site,
-                              variable->id);
+  const Tensor first =
+      symbol(contiguous_layout(variable->shape, variable->dtype), "read", site, variable->id);
   use_of(variable).read = Access::header(first)->value;
   return first;
 }

@@ -84,9 +84,9 @@ class Trace final : public ops::Tracer {
   detail::RandomState random_;
   std::uint64_t id_;
   std::uint32_t body_ = 0;
-  std::uint32_t bodies_ = 1;                             // of the function, so far
-  std::vector<Tensor> symbols_;                          // one handle for each value
-  std::unordered_map<std::uint64_t, ValueId> captured_;  // by tensor id
+  std::uint32_t bodies_ = 1;                                            // of the function, so far
+  std::vector<Tensor> symbols_;                                         // one handle for each value
+  std::unordered_map<std::uint64_t, ValueId> captured_;                 // by tensor id
   std::unordered_map<const detail::VariableState*, std::size_t> used_;  // index among variables
   std::vector<Import> imports_;
   std::map<ImportKey, ValueId> imported_;

@@ -40,8 +40,8 @@ class Tracer {
                       std::source_location site) = 0;
   virtual void assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
                       std::source_location site) = 0;
-  // `value`, computed from `inputs`, with a gradient function of the user's. What that function uses
-  // of this trace is gone when a gradient is asked for, so it is traced at once.
+  // `value`, computed from `inputs`, with a gradient function of the user's. What that function
+  // uses of this trace is gone when a gradient is asked for, so it is traced at once.
   virtual Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
                                const CustomGradient& gradient, std::source_location site) = 0;
 

@@ -63,8 +63,8 @@ TEST(Variables, L14_a_variable_read_only_in_a_for_loop_has_its_gradient) {
 TEST(Variables, L14_a_variable_read_only_in_a_while_loop_has_its_gradient) {
   expect_same_everywhere(  // 5 * v^5 / ... at 3: s = 5 * v until it passes 500
       [](Variable& v) {
-        return while_loop([](Tensor s) { return s < 500.f; },
-                          [&](Tensor s) { return s * sum(v); }, tensor(5.f));
+        return while_loop([](Tensor s) { return s < 500.f; }, [&](Tensor s) { return s * sum(v); },
+                          tensor(5.f));
       },
       3.f, 2025.f);
 }
@@ -72,9 +72,9 @@ TEST(Variables, L14_a_variable_read_only_in_a_while_loop_has_its_gradient) {
 TEST(Variables, L14_a_variable_read_only_in_a_scan_has_its_gradient) {
   expect_same_everywhere(
       [](Variable& v) {
-        auto [last, all] = scan(
-            [&](Tensor s, Tensor x) { return std::pair(s + sum(v) * x, sum(v) * x); },
-            tensor(0.f), tensor({1.f, 2.f, 3.f}));
+        auto [last, all] =
+            scan([&](Tensor s, Tensor x) { return std::pair(s + sum(v) * x, sum(v) * x); },
+                 tensor(0.f), tensor({1.f, 2.f, 3.f}));
         return last + sum(all);
       },
       3.f, 12.f);
@@ -87,7 +87,8 @@ TEST(Variables, L14_a_variable_read_only_in_a_body_within_a_body_has_its_gradien
             3,
             [&](Tensor i, Tensor s) {
               return cond(
-                  i > 0, [&] { return for_loop(2, [&](Tensor, Tensor t) { return t + sum(v); }, s); },
+                  i > 0,
+                  [&] { return for_loop(2, [&](Tensor, Tensor t) { return t + sum(v); }, s); },
                   [&] { return s; });
             },
             tensor(0.f));
@@ -334,9 +335,8 @@ TEST(CustomGradient, of_another_dtype_than_its_input_is_refused) {
   const auto wrong = [](Tensor x) {
     return custom_gradient(
         [](const std::vector<Tensor>& in) {
-          return CustomResult{in[0] * 2.f, [](Tensor dy) {
-                                return std::vector<Tensor>{cast(dy, DType::float64)};
-                              }};
+          return CustomResult{
+              in[0] * 2.f, [](Tensor dy) { return std::vector<Tensor>{cast(dy, DType::float64)}; }};
         },
         {x});
   };
@@ -374,8 +374,7 @@ TEST(Gradient, of_what_a_body_computes_by_a_tape_around_it_is_refused) {
   Function of_outside = function("g", [&](Tensor x) {
     GradientTape tape({.persistent = true});
     const Tensor y = sum(v * x);
-    return cond(
-        y > 0.f, [&] { return tape.gradient(y, v); }, [&] { return zeros({1}); });
+    return cond(y > 0.f, [&] { return tape.gradient(y, v); }, [&] { return zeros({1}); });
   });
   EXPECT_EQ(floats(of_outside(full({1}, 5.f))), Floats{5.f});
 }
