@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/raise.h"
+#include "core/with_type.h"
 #include "graph/control.h"
 #include "graph/read_as.h"
 #include "graph/trace.h"
@@ -320,7 +321,10 @@ std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_l
     raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
                       layout.shape);
   }
-  const auto which = cast(reshape(index, {}), DType::int64).item<std::int64_t>(site);
+  const std::int64_t which = with_type(layout.dtype, [&]<class T>(T) -> std::int64_t {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return index.item<T>(site);
+    return 0;  // refused above
+  });
   if (which < 0 || static_cast<std::size_t>(which) >= branches) {
     raise<ValueError>("switch_case: index {} for {} branches", which, branches);
   }

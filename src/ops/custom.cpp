@@ -77,13 +77,20 @@ Family custom_ops() {
 
 Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
                        const std::vector<Tensor>& inputs, std::source_location site) {
+  detail::Context& context = detail::context();
   CustomResult result;
   {
+    // What the gradient function holds of all this is its own: no scope of the user's ends it.
     const ops::Unrecorded unrecorded;
-    result = forward(inputs);
+    const detail::NoScope no_scope(context);
+    std::vector<Tensor> own_inputs = inputs;
+    if (context.trace == nullptr) {
+      for (Tensor& input : own_inputs) input = input.clone(site);
+    }
+    result = forward(own_inputs);
   }
   if (!result.gradient) raise<ValueError>("custom_gradient: no gradient function was returned");
-  if (ops::Tracer* trace = detail::context().trace) {
+  if (ops::Tracer* trace = context.trace) {
     return trace->with_gradient(result.value, inputs, result.gradient, site);
   }
   const ops::CustomAttrs attrs{

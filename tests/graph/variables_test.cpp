@@ -285,6 +285,30 @@ TEST(CustomGradient, that_uses_its_inputs_works_whoever_asks_in_traced_code) {
       2.f, 12.f);
 }
 
+TEST(CustomGradient, L14_outlives_the_scope_and_the_inputs_it_was_made_in) {
+  const Tensor x = tensor({2.f});
+  for (const bool by_hand : {false, true}) {
+    GradientTape tape;
+    tape.watch(x);
+    Tensor t;
+    const Tensor y = tidy([&] {
+      t = x * 3.f;
+      return cube(t);
+    });
+    if (by_hand) t.dispose();
+    EXPECT_EQ(floats(tape.gradient(y, x)), Floats{3 * 3 * 36.f});
+  }
+}
+
+TEST(SwitchCase, takes_an_index_that_is_known_in_a_trace) {
+  const Tensor captured = tensor({std::int64_t{1}}, Shape{});
+  Function f = function("f", [&](Tensor x) {
+    const std::vector<std::function<Tensor()>> branches{[&] { return x; }, [&] { return -x; }};
+    return switch_case(tensor({1}, Shape{}), branches) + switch_case(captured, branches);
+  });
+  EXPECT_EQ(floats(f(tensor({1.f}))), Floats{-2.f});
+}
+
 TEST(CustomGradient, has_a_second_derivative_in_traced_code) {
   const auto second = [](Tensor x) {
     GradientTape outer;
