@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ast.h"
@@ -20,7 +21,8 @@ struct Failure {
 };
 
 // Nothing where all agree. Throws Unsteady for a program that cannot be judged.
-std::optional<Failure> check(const Program& program);
+std::optional<Failure> check(const Program& program,
+                             const std::set<std::string>& without_modes = {});
 
 // What the process is doing, for the report of a crash: the mode that is running.
 extern const char* mode_running;

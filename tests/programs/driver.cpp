@@ -31,22 +31,24 @@ std::optional<Program> program_of(std::uint64_t seed, const GeneratorOptions& op
   return std::nullopt;
 }
 
-std::optional<Failure> check_if_steady(const Program& program) {
+std::optional<Failure> check_if_steady(const Program& program,
+                                       const std::set<std::string>& without_modes) {
   try {
-    return check(program);
+    return check(program, without_modes);
   } catch (const Unsteady&) {
     return std::nullopt;
   }
 }
 
-std::optional<Failure> check_apart(const Program& program, unsigned seconds) {
+std::optional<Failure> check_apart(const Program& program,
+                                   const std::set<std::string>& without_modes, unsigned seconds) {
   std::array<int, 2> pipe_ends{};
   if (pipe(pipe_ends.data()) != 0) throw std::runtime_error("no pipe");
   const pid_t child = fork();
   if (child == 0) {
     alarm(seconds);
     std::string text;
-    if (const auto failure = check_if_steady(program)) {
+    if (const auto failure = check_if_steady(program, without_modes)) {
       text = failure->mode + '\n' + failure->kind + '\n' + failure->detail;
     }
     [[maybe_unused]] const auto written = write(pipe_ends[1], text.data(), text.size());

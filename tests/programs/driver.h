@@ -17,10 +17,13 @@ std::optional<Program> program_of(std::uint64_t seed, const GeneratorOptions& op
 using Judge = std::function<std::optional<Failure>(const Program&)>;
 
 // check(), and nothing where the program cannot be judged.
-std::optional<Failure> check_if_steady(const Program& program);
+std::optional<Failure> check_if_steady(const Program& program,
+                                       const std::set<std::string>& without_modes = {});
 // The same in a process of its own: a crash, and running for longer than `seconds`, are failures
 // like any other.
-std::optional<Failure> check_apart(const Program& program, unsigned seconds = 20);
+std::optional<Failure> check_apart(const Program& program,
+                                   const std::set<std::string>& without_modes = {},
+                                   unsigned seconds = 20);
 
 struct Finding {
   std::uint64_t seed = 0;

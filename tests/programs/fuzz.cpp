@@ -15,11 +15,13 @@ namespace tenure::programs {
 namespace {
 
 constexpr const char* kHelp =
-    "fuzz_programs [--from SEED] [--seconds N] [--programs N] [--without A,B] [--show]\n"
+    "fuzz_programs [--from SEED] [--seconds N] [--programs N] [--without A,B]\n"
+    "              [--without-modes A,B] [--show]\n"
     "  --from      the first seed; without it, one from the clock\n"
     "  --seconds   when to stop; 0 for never\n"
     "  --programs  how many at most\n"
     "  --without   statements, operations and habits (generator.h) to leave out\n"
+    "  --without-modes  ways to run a program (modes.cpp) to leave out\n"
     "  --show      prints each program\n";
 
 struct Options {
@@ -28,7 +30,15 @@ struct Options {
   std::uint64_t programs = ~std::uint64_t{0};
   GeneratorOptions generator;
   bool show = false;
+  std::set<std::string> without_modes;
 };
+
+std::set<std::string> split(const std::string& text) {
+  std::set<std::string> parts;
+  std::stringstream list(text);
+  for (std::string each; std::getline(list, each, ',');) parts.insert(each);
+  return parts;
+}
 
 Options read_options(int argc, char** argv) {
   Options options;
@@ -51,8 +61,9 @@ Options read_options(int argc, char** argv) {
     } else if (name == "--programs") {
       options.programs = std::strtoull(value, nullptr, 10);
     } else if (name == "--without") {
-      std::stringstream list(value);
-      for (std::string each; std::getline(list, each, ',');) options.generator.without.insert(each);
+      options.generator.without = split(value);
+    } else if (name == "--without-modes") {
+      options.without_modes = split(value);
     } else {
       std::fputs(kHelp, stderr);
       std::exit(2);
@@ -81,7 +92,9 @@ int fuzz(const Options& options) {
     }
     ++judged;
     if (options.show) fmt::print("seed {}\n{}\n", seed, print(*program));
-    const auto judge = [](const Program& each) { return check_apart(each); };
+    const auto judge = [&](const Program& each) {
+      return check_apart(each, options.without_modes);
+    };
     if (const auto failure = judge(*program)) {
       ++failed;
       const Finding finding = shrink_finding(seed, *program, *failure, judge);

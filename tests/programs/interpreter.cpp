@@ -29,10 +29,10 @@ Array from(const Datum& datum, const Arithmetic& arithmetic) {
   return array;
 }
 
-// A runtime adds up in an order of its own, in the target's dtype.
-Num summed_derivative(const Array& target, int tape) {
+// A runtime adds up in an order of its own, in the dtypes of target and source.
+Num summed_derivative(const Array& target, DType source, int tape) {
   Num total;
-  const double unit = target.type.dtype == DType::float32 ? 0x1p-24 : 0x1p-53;
+  const double unit = Arithmetic(target.type.dtype, 0).unit() + Arithmetic(source, 0).unit();
   for (const Num& each : target.at) {
     const Num part = Arithmetic::derivative(each, tape);
     for (unsigned m = 0; m < Num::kCount; ++m) {
@@ -145,7 +145,8 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
       tapes_.back() = {source.identity, element, !source.is_variable};
       block(body, arguments);
       for (std::size_t i = 0; i < yields.size(); ++i) {
-        gradients[i].back().at[element] = summed_derivative(use(body.yields[i]), tape);
+        gradients[i].back().at[element] = 
+            summed_derivative(use(body.yields[i]), source.type.dtype, tape);
       }
     }
   }

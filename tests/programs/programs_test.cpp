@@ -33,9 +33,10 @@ TEST(RandomPrograms, every_way_to_run_a_program_gives_the_same) {
     const std::optional<Program> program = program_of(seed, {});
     if (!program) continue;
     ++judged;
+    const auto judge = [](const Program& each) { return check_if_steady(each); };
     if (const auto failure = check_if_steady(*program)) {
       ++findings;
-      ADD_FAILURE() << shrink_finding(seed, *program, *failure, check_if_steady).text();
+      ADD_FAILURE() << shrink_finding(seed, *program, *failure, judge).text();
     }
   }
   if (findings == 0) EXPECT_GT(judged, kPrograms * 9 / 10) << "too many programs cannot be judged";

@@ -93,15 +93,10 @@ void Runner::set_all(const std::vector<Value>& values, Tensors tensors) {
   for (std::size_t i = 0; i < values.size(); ++i) slot(values[i]) = std::move(tensors[i]);
 }
 
-Tensors Runner::call(int index, Tensors arguments, bool donate_first) {
+Tensors Runner::call(int index, Tensors arguments, bool donates) {
   const auto at = static_cast<std::size_t>(index);
   const Subroutine& subroutine = program_.functions[at];
-  if (!options_.traced_functions) {
-    const Tensor first = donate_first ? arguments[0] : Tensor();
-    Tensors results = block(subroutine.body, std::move(arguments));
-    if (donate_first) Tensor(first).dispose();
-    return results;
-  }
+  if (!options_.traced_functions) return block(subroutine.body, std::move(arguments));
   std::optional<Callable>& function = functions_[at];
   if (!function) {
     FunctionOptions options;
@@ -110,14 +105,10 @@ Tensors Runner::call(int index, Tensors arguments, bool donate_first) {
         "f" + std::to_string(index),
         [this, &subroutine](Tensors in) { return block(subroutine.body, std::move(in)); }, options);
   }
-  if (!donate_first) return (*function)(std::move(arguments));
-  if (arguments.size() == 1 && options_.may_donate && tapes_ == 0) {
+  if (donates && options_.may_donate && tapes_ == 0) {
     return (*function)(donate(std::move(arguments)));
   }
-  Tensor first = arguments[0];
-  Tensors results = (*function)(std::move(arguments));
-  first.dispose();
-  return results;
+  return (*function)(std::move(arguments));
 }
 
 }  // namespace tenure::programs

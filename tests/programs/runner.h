@@ -40,7 +40,7 @@ class Runner {
   Tensor& slot(Value value) { return slots_[static_cast<std::size_t>(value)]; }
   void set_all(const std::vector<Value>& values, Tensors tensors);
   Variable& variable(int index) { return variables_[static_cast<std::size_t>(index)]; }
-  Tensors call(int function, Tensors arguments, bool donate_first);
+  Tensors call(int function, Tensors arguments, bool donates);
   const Program& program() const { return program_; }
 
   // While one lives, a tape of the program records.

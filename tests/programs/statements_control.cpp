@@ -111,6 +111,12 @@ std::vector<Type> types_of(const Generator& generator, const std::vector<Use>& u
   return types;
 }
 
+// A loop's counter; one that was moved from ends it.
+Value count_of(Generator& generator, const std::vector<Value>& params) {
+  const Type counter{DType::int32, Shape{}};
+  return generator.is_spent(params[0]) ? generator.put_constant(counter, {9}) : params[0];
+}
+
 // inputs: a counter, then the state; blocks: condition, body; numbers: the most steps.
 bool draw_while(Generator& generator) {
   if (!generator.can_nest()) return false;
@@ -127,7 +133,8 @@ bool draw_while(Generator& generator) {
   statement.blocks.push_back(
       generator.block(types, condition, [&](const std::vector<Value>& params) {
         const Value most = generator.put_constant(counter, {static_cast<double>(steps)});
-        Value goes_on = generator.put_op("less", {params[0], most}, answer);
+        const Value at = count_of(generator, params);
+        Value goes_on = generator.put_op("less", {at, most}, answer);
         if (generator.random().chance(60)) {
           const Value also = draw_predicate(generator);
           if (also != goes_on && !generator.is_spent(goes_on)) {
@@ -138,8 +145,8 @@ bool draw_while(Generator& generator) {
       }));
   statement.blocks.push_back(generator.block(types, kBody, [&](const std::vector<Value>& params) {
     std::vector<Value> values;
-    const Value at = generator.is_spent(params[0]) ? generator.put_constant(counter, {9}) : params[0];
-    values.push_back(generator.put_op("add_number", {at}, counter, {}, {1}));
+    values.push_back(generator.put_op("add_number", {count_of(generator, params)}, counter, {}, {1}));
+    generator.hold(values[0]);
     for (std::size_t i = 1; i < types.size(); ++i) values.push_back(generator.fit(types[i]));
     return values;
   }));
