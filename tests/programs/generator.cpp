@@ -142,12 +142,14 @@ void Generator::enter(Inside inside) {
   if (!open_.empty() && !apart) {
     open.in_body = here().in_body;
     open.is_apart = here().is_apart;
+    open.in_tidy = here().in_tidy;
     open.tapes = here().tapes;
   }
   if (!open_.empty()) open.is_pure = here().is_pure;
   open.in_body |= inside.kind == Kind::body;
   open.is_apart |= apart;
   open.is_pure |= inside.pure;
+  open.in_tidy |= inside.tidy;
   open.tapes += inside.tapes;
   open_.push_back(std::move(open));
 }
@@ -299,7 +301,7 @@ Program Generator::program() {
     assigned_ = false;
     Subroutine function;
     function.checkpoint = random_.chance(35) && allows("checkpoint");
-    function.body = block(params, {.kind = Kind::apart, .tapes = 0, .pure = false},
+    function.body = block(params, {.kind = Kind::apart, .tapes = 0, .pure = false, .tidy = false},
                           [this](const std::vector<Value>&) { return draw_yields(3); });
     program_.functions.push_back(std::move(function));
     function_assigns_.push_back(assigned_);

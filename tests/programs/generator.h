@@ -30,6 +30,9 @@ inline constexpr const char* kHabits[] = {
     "read_in_block",     // a variable read inside a branch or a loop
     "assign_in_tape",    // an assignment while a tape records
     "assign_in_condition",  // an assignment in a while_loop's condition
+    "dead_custom_inputs",   // a custom_gradient whose inputs die before the gradient is taken
+    "donate",
+    "checkpoint",
 };
 
 class Generator {
@@ -67,6 +70,7 @@ class Generator {
     Kind kind = Kind::straight;
     int tapes = 0;      // that it opens
     bool pure = false;  // no variables are read or assigned
+    bool tidy = false;  // disposes what is made in it
   };
   // A block with parameters of these types: some statements, and what `finish` puts after them and
   // yields, given the parameters.
@@ -82,6 +86,7 @@ class Generator {
   // Whether the place allows it.
   bool allows(const std::string& name) const { return !options_.without.contains(name); }
   bool in_body() const { return here().in_body; }
+  bool in_tidy() const { return here().in_tidy; }
   bool is_pure() const { return here().is_pure; }
   bool is_apart() const { return here().is_apart; }
   int tapes() const { return here().tapes; }
@@ -122,6 +127,7 @@ class Generator {
     bool is_pure = false;
     bool is_apart = false;
     int tapes = 0;
+    bool in_tidy = false;
   };
   Fact& fact(Value value) { return facts_[static_cast<std::size_t>(value)]; }
   const Fact& fact(Value value) const { return facts_[static_cast<std::size_t>(value)]; }

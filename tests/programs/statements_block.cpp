@@ -24,9 +24,11 @@ Statement statement_of(const char* name) {
 bool draw_straight(Generator& generator, const char* name) {
   if (!generator.can_nest()) return false;
   Statement statement = statement_of(name);
+  Generator::Inside inside;
+  inside.tidy = name == std::string("tidy");
   std::vector<Type> types;
   statement.blocks.push_back(generator.block(
-      {}, {.kind = Kind::straight, .tapes = 0, .pure = false}, [&](const std::vector<Value>&) {
+      {}, inside, [&](const std::vector<Value>&) {
         std::vector<Value> values = generator.draw_yields(2);
         types = generator.types_of(values);
         return values;
@@ -49,7 +51,7 @@ bool draw_two_tasks(Generator& generator) {
   std::vector<Type> types;
   for (int task = 0; task < 2; ++task) {
     statement.blocks.push_back(generator.block(
-        {}, {.kind = Kind::straight, .tapes = 0, .pure = true}, [&](const std::vector<Value>&) {
+        {}, {.kind = Kind::straight, .tapes = 0, .pure = true, .tidy = false}, [&](const std::vector<Value>&) {
           std::vector<Value> values = generator.draw_yields(2);
           for (Type& each : generator.types_of(values)) types.push_back(each);
           return values;

@@ -44,7 +44,7 @@ bool draw_gradient(Generator& generator) {
   }
   if (sources.empty()) return false;
   std::vector<Type> results;
-  const Generator::Inside inside{.kind = Kind::straight, .tapes = 1, .pure = false};
+  const Generator::Inside inside{.kind = Kind::straight, .tapes = 1, .pure = false, .tidy = false};
   statement.blocks.push_back(generator.block({}, inside, [&](const std::vector<Value>&) {
     std::vector<Value> targets;
     for (const Value value : generator.draw_yields(2)) {
@@ -115,10 +115,14 @@ bool draw_custom(Generator& generator) {
   Statement statement = statement_of("custom_gradient");
   statement.inputs = {{first}};
   if (generator.random().chance(50)) statement.inputs.push_back({generator.pick(type)});
+  if (!generator.allows("dead_custom_inputs")) {
+    if (generator.in_tidy()) return false;
+    for (const Use& use : statement.inputs) generator.hold(use.value);
+  }
   const std::vector<Type> params(statement.inputs.size(), type);
   for (std::size_t i = 0; i <= params.size(); ++i) {
     statement.blocks.push_back(generator.block(
-        params, {.kind = Kind::apart, .tapes = kMostTapes, .pure = true}, std::vector<Type>{type}));
+        params, {.kind = Kind::apart, .tapes = kMostTapes, .pure = true, .tidy = false}, std::vector<Type>{type}));
   }
   const Value value = generator.define(type);
   generator.share_bytes(value);
