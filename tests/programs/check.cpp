@@ -141,6 +141,7 @@ std::optional<Failure> check(const Program& program, const std::set<std::string>
                      fmt::format("{} tensors and {} bytes before, {} and {} after", before.tensors,
                                  before.live_bytes, after.tensors, after.live_bytes)};
     }
+    if (outcomes.empty()) continue;
     if (!reference) reference = outcomes[0];
     if (!gradient_reference && outcomes[0].gradients) gradient_reference = outcomes[0];
   }

@@ -13,7 +13,8 @@ inline bool is_float(const Type& type) { return type.is_float(); }
 inline bool is_number(const Type& type) { return type.dtype != DType::boolean; }
 inline bool is_bool(const Type& type) { return type.dtype == DType::boolean; }
 inline bool is_int(const Type& type) { return type.dtype == DType::int32; }
-inline bool has_axes(const Type& type) { return type.shape.rank() > 0; }
+// With elements along every axis.
+inline bool has_axes(const Type& type) { return type.shape.rank() > 0 && type.numel() > 0; }
 inline bool is_number_with_axes(const Type& type) { return has_axes(type) && is_number(type); }
 inline bool is_float_with_axes(const Type& type) { return has_axes(type) && is_float(type); }
 
@@ -38,19 +39,28 @@ bool draw_like(Generator& generator, Statement& statement, Type& result) {
   return true;
 }
 
-// Two inputs of one dtype that broadcast.
+// The dtype of a result: an integer beside a float becomes that float, and the wider float wins.
+inline DType promoted(DType a, DType b) {
+  if (a == DType::float64 || b == DType::float64) return DType::float64;
+  if (a == DType::float32 || b == DType::float32) return DType::float32;
+  return a;
+}
+
+// Two inputs that broadcast, most often of one dtype.
 template <bool (*suits)(const Type&)>
 bool draw_two(Generator& generator, Statement& statement, Type& result) {
   const Value a = generator.pick(suits);
   if (a < 0) return false;
   const Type first = generator.type(a);
-  const Value b = generator.pick([&first](const Type& type) {
+  const bool mixed = generator.random().chance(10) && generator.allows("promotion");
+  const Value b = generator.pick([&first, mixed](const Type& type) {
     const auto shape = broadcast(first.shape, type.shape);
-    return type.dtype == first.dtype && shape && shape->numel() <= 24;
+    return suits(type) && (mixed || type.dtype == first.dtype) && shape && shape->numel() <= 24;
   });
   if (b < 0) return false;
   statement.inputs = {{a}, {b}};
-  result = {first.dtype, *broadcast(first.shape, generator.type(b).shape)};
+  const Type second = generator.type(b);
+  result = {promoted(first.dtype, second.dtype), *broadcast(first.shape, second.shape)};
   return true;
 }
 

@@ -33,12 +33,21 @@ std::vector<Type> Generator::types_of(const std::vector<Value>& values) const {
   return types;
 }
 
-Value Generator::pick(const Suits& suits) {
-  std::vector<Value> candidates;
+Value Generator::pick(const Suits& suits) { return pick_from(suits, 0); }
+
+Value Generator::pick_local(const Suits& suits) { return pick_from(suits, here().number); }
+
+Value Generator::pick_from(const Suits& suits, int block) {
+  std::vector<Value> candidates, leading;
+  const int tape = open_.empty() ? 0 : here().tapes;
   for (const Value value : visible_) {
-    if (!is_spent(value) && suits(type(value))) candidates.push_back(value);
+    if (is_spent(value) || (block != 0 && fact(value).block != block)) continue;
+    if (!suits(type(value))) continue;
+    candidates.push_back(value);
+    if (tape > 0 && fact(value).tape == tape) leading.push_back(value);
   }
   if (candidates.empty()) return -1;
+  if (!leading.empty() && random_.chance(60)) candidates = std::move(leading);
   const int count = static_cast<int>(candidates.size());
   return candidates[static_cast<std::size_t>(std::max(random_.below(count), random_.below(count)))];
 }
@@ -83,7 +92,15 @@ void Generator::put(Statement statement) {
     }
   }
   if (statement.row->name == std::string("assign")) assigned_ = true;
-  for (const Value value : statement.outputs) visible_.push_back(value);
+  int tape = 0;
+  for (const Use& use : statement.inputs) tape = std::max(tape, fact(use.value).tape);
+  for (const Block& block : statement.blocks) {
+    for (const Value value : block.yields) tape = std::max(tape, fact(value).tape);
+  }
+  for (const Value value : statement.outputs) {
+    fact(value).tape = std::max(fact(value).tape, std::min(tape, here().tapes));
+    visible_.push_back(value);
+  }
   here().block.statements.push_back(std::move(statement));
 }
 
@@ -114,7 +131,8 @@ Value Generator::put_constant(Type type, std::vector<double> data) {
 Type Generator::draw_type(DType dtype) {
   Shape shape;
   for (int rank = random_.one_of<int>({0, 1, 1, 2, 2, 2, 3}); rank > 0; --rank) {
-    shape.push_back(random_.one_of<int>({1, 2, 2, 3, 3}));
+    const bool empty = random_.chance(2) && allows("empty");
+    shape.push_back(empty ? 0 : random_.one_of<int>({1, 2, 2, 3, 3}));
   }
   return {dtype, shape};
 }
@@ -138,7 +156,8 @@ void Generator::enter(Inside inside) {
   open.number = ++blocks_;
   open.visible_around = visible_;
   const bool apart = inside.kind == Kind::apart;
-  if (apart) visible_ = program_.captured;
+  open.sees_captures = inside.sees_captures && (open_.empty() || here().sees_captures);
+  if (apart) visible_ = open.sees_captures ? program_.captured : std::vector<Value>();
   if (!open_.empty() && !apart) {
     open.in_body = here().in_body;
     open.is_apart = here().is_apart;
@@ -157,6 +176,7 @@ void Generator::enter(Inside inside) {
 Value Generator::add_param(const Type& type) {
   const Value value = define(type);
   fact(value).is_param = true;
+  fact(value).tape = here().tapes;
   fact(value).second_name = true;
   visible_.push_back(value);
   here().block.params.push_back(value);
@@ -189,7 +209,9 @@ std::vector<Value> Generator::draw_yields(int most) {
   std::vector<Value> values;
   for (int count = random_.between(1, most); count > 0; --count) {
     const bool any = random_.chance(20);
-    const Value value = pick([any](const Type& each) { return any || each.is_float(); });
+    const auto suits = [any](const Type& each) { return any || each.is_float(); };
+    Value value = random_.chance(75) ? pick_local(suits) : -1;
+    if (value < 0) value = pick(suits);
     if (value < 0) continue;
     hold(value);
     values.push_back(value);
@@ -255,9 +277,13 @@ bool Generator::is_local(Value value) const {
   return known.block == here().number && !known.is_param && !known.held;
 }
 bool Generator::has_one_name(Value value) const { return !fact(value).second_name; }
+bool Generator::is_captured(Value value) const {
+  return std::ranges::find(program_.captured, value) != program_.captured.end();
+}
 bool Generator::owns_its_bytes(Value value) const {
   return !fact(value).shared_bytes && !fact(value).second_name;
 }
+void Generator::lead_to_gradient(Value value, int tape) { fact(value).tape = tape; }
 void Generator::hold(Value value) { fact(value).held = true; }
 void Generator::spend(Value value) { fact(value).spent = true; }
 bool Generator::is_spent(Value value) const { return fact(value).spent; }
@@ -293,7 +319,6 @@ Program Generator::program() {
   for (int count = random_.below(3); count > 0; --count) {
     program_.captures.push_back(draw_datum(80));
     program_.captured.push_back(define(program_.captures.back().type));
-    give_second_name(program_.captured.back());
   }
   for (int count = random_.below(3); count > 0 && allows("call"); --count) {
     std::vector<Type> params;
@@ -301,7 +326,7 @@ Program Generator::program() {
     assigned_ = false;
     Subroutine function;
     function.checkpoint = random_.chance(35) && allows("checkpoint");
-    function.body = block(params, {.kind = Kind::apart, .tapes = 0, .pure = false, .tidy = false},
+    function.body = block(params, {.kind = Kind::apart, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true},
                           [this](const std::vector<Value>&) { return draw_yields(3); });
     program_.functions.push_back(std::move(function));
     function_assigns_.push_back(assigned_);
@@ -318,7 +343,7 @@ Program Generator::program() {
     fact(value).second_name = false;
   }
   draw_statements(random_.between(options_.statements / 2, options_.statements * 3 / 2));
-  here().block.yields = draw_yields(4);
+  here().block.yields = draw_yields(6);
   for (const Value value : wanted_results_) here().block.yields.push_back(value);
   program_.body = std::move(here().block);
   open_.pop_back();

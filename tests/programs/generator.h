@@ -31,6 +31,9 @@ inline constexpr const char* kHabits[] = {
     "assign_in_tape",    // an assignment while a tape records
     "assign_in_condition",  // an assignment in a while_loop's condition
     "dead_custom_inputs",   // a custom_gradient whose inputs die before the gradient is taken
+    "gradient_by_capture",  // a gradient with respect to an eager tensor that is captured
+    "promotion",            // an operation on two dtypes
+    "empty",                // shapes without elements
     "donate",
     "checkpoint",
 };
@@ -49,6 +52,7 @@ class Generator {
   // A value that can be used here, those made last more often; -1 where none suits.
   Value pick(const Suits& suits);
   Value pick(Type wanted);
+  Value pick_local(const Suits& suits);  // of this block
   // A value of this type, made for the purpose if need be.
   Value fit(Type wanted);
   Value define(Type type);
@@ -71,6 +75,7 @@ class Generator {
     int tapes = 0;      // that it opens
     bool pure = false;  // no variables are read or assigned
     bool tidy = false;  // disposes what is made in it
+    bool sees_captures = true;
   };
   // A block with parameters of these types: some statements, and what `finish` puts after them and
   // yields, given the parameters.
@@ -102,10 +107,12 @@ class Generator {
   // What is known of a value.
   bool is_local(Value value) const;        // made by a statement of this block, and not held
   bool has_one_name(Value value) const;    // fit to be differentiated by
+  bool is_captured(Value value) const;
   bool owns_its_bytes(Value value) const;  // fit to be donated
   void spend(Value value);                 // not to be used again
   void hold(Value value);                  // to be used later: not to be moved from or disposed
   void give_second_name(Value value);
+  void lead_to_gradient(Value value, int tape);  // picked more often under that tape
   void share_bytes(Value value);
   bool is_spent(Value value) const;
 
@@ -115,6 +122,7 @@ class Generator {
     bool is_param = false;
     bool spent = false;
     bool held = false;
+    int tape = 0;  // the innermost one whose sources it depends on, as far as one can tell
     bool second_name = false;
     bool shared_bytes = true;
   };
@@ -128,9 +136,11 @@ class Generator {
     bool is_apart = false;
     int tapes = 0;
     bool in_tidy = false;
+    bool sees_captures = true;
   };
   Fact& fact(Value value) { return facts_[static_cast<std::size_t>(value)]; }
   const Fact& fact(Value value) const { return facts_[static_cast<std::size_t>(value)]; }
+  Value pick_from(const Suits& suits, int block);
   Value fit_loosely(const Type& wanted);
   bool draw_statement();
   bool draw_op();

@@ -144,6 +144,7 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
       variables_ = before;
       tapes_.back() = {source.identity, element, !source.is_variable};
       block(body, arguments);
+      tapes_.back().is_tracked = true;  // a target that is the source has a gradient in any case
       for (std::size_t i = 0; i < yields.size(); ++i) {
         gradients[i].back().at[element] = 
             summed_derivative(use(body.yields[i]), source.type.dtype, tape);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "interpreter.h"
 #include "runner.h"
+#include "statements.h"
 #include "tenure/create.h"
 #include "tenure/error.h"
 #include "tenure/gradient.h"
@@ -119,16 +122,19 @@ Tensors with_gradients(const Program& program, const Runner& runner, const Tenso
   return results;
 }
 
-constexpr RunnerOptions kPlain{.traced_functions = false, .may_donate = false};
-constexpr RunnerOptions kUnderTape{.traced_functions = true, .may_donate = false};
+constexpr RunnerOptions kPlain{.traced_functions = false, .under_tape = false, .session = nullptr};
+constexpr RunnerOptions kPlainUnderTape{
+    .traced_functions = false, .under_tape = true, .session = nullptr};
+constexpr RunnerOptions kUnderTape{
+    .traced_functions = true, .under_tape = true, .session = nullptr};
 
 Outcomes eager(const Program& program) {
   Runner runner(program, kPlain);
   return {outcome_of(program, runner, [&] { return runner.body(runner.inputs()); })};
 }
 
-Outcomes eager_with_functions(const Program& program) {
-  Runner runner(program, {});
+Outcomes with_functions(const Program& program, RunnerOptions options) {
+  Runner runner(program, options);
   Outcomes outcomes;
   for (int call = 0; call < 2; ++call) {
     runner.reset_variables();
@@ -136,6 +142,8 @@ Outcomes eager_with_functions(const Program& program) {
   }
   return outcomes;
 }
+
+Outcomes eager_with_functions(const Program& program) { return with_functions(program, {}); }
 
 // `call` once more, warm: with the variables as they were, and captured tensors disposed.
 Outcomes twice(const Program& program, Runner& runner,
@@ -159,14 +167,16 @@ Outcomes twice(const Program& program, Runner& runner,
   return outcomes;
 }
 
-Outcomes traced(const Program& program) {
-  Runner runner(program, {});
+Outcomes traced(const Program& program, RunnerOptions options) {
+  Runner runner(program, options);
   Function f = function("program", [&](Tensors in) { return runner.body(std::move(in)); });
   return twice(program, runner, [&](const Tensors& inputs) { return f(inputs); });
 }
 
+Outcomes traced(const Program& program) { return traced(program, {}); }
+
 Outcomes tape_around_eager(const Program& program) {
-  Runner runner(program, kPlain);
+  Runner runner(program, kPlainUnderTape);
   return {outcome_of(program, runner, [&] {
     return with_gradients(program, runner, runner.inputs(),
                           [&](Tensors in) { return runner.body(std::move(in)); });
@@ -203,10 +213,39 @@ Outcomes tape_in_traced(const Program& program) {
   return twice(program, runner, [&](const Tensors& inputs) { return f(inputs); });
 }
 
-template <Outcomes (*run)(const Program&)>
+template <Outcomes (*run)(const Program&, RunnerOptions)>
 Outcomes in_a_session(const Program& program) {
   Session session({.name = "session", .budget = 0});
-  return session.run([&] { return run(program); });
+  RunnerOptions options;
+  options.session = &session;
+  return session.run([&] { return run(program, options); });
+}
+
+bool assigns(Program program) {
+  bool found = false;
+  each_block(program, [&found](Block& block) {
+    for (const Statement& statement : block.statements) {
+      found |= statement.row->name == std::string_view("assign");
+    }
+  });
+  return found;
+}
+
+// One traced function, called on two threads at once. What assigns would give either order.
+Outcomes on_two_threads(const Program& program) {
+  if (assigns(program)) return {};
+  Runner runner(program, {});
+  Function f = function("program", [&](Tensors in) { return runner.body(std::move(in)); });
+  Outcomes outcomes(3);
+  outcomes[0] = outcome_of(program, runner, [&] { return f(runner.inputs()); });
+  if (outcomes[0].error) return {outcomes[0]};
+  const auto call = [&](std::size_t i) {
+    outcomes[i] = outcome_of(program, runner, [&] { return f(runner.inputs()); });
+  };
+  std::thread other(call, 1);
+  call(2);
+  other.join();
+  return outcomes;
 }
 
 // Two of it, in turns: neither sees the other.
@@ -234,9 +273,10 @@ const std::vector<Mode>& all_modes() {
       {"tape around traced", true, tape_around_traced},
       {"tape around checkpoint", true, tape_around_checkpoint},
       {"tape in traced", true, tape_in_traced},
-      {"in a session", false, in_a_session<eager_with_functions>},
+      {"in a session", false, in_a_session<with_functions>},
       {"traced in a session", true, in_a_session<traced>},
       {"as tasks", false, as_tasks},
+      {"on two threads", true, on_two_threads},
   };
   return modes;
 }

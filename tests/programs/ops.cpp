@@ -1,5 +1,6 @@
 #include "ops.h"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "statements.h"
@@ -20,7 +21,7 @@ const OpRow kConstant{
     }};
 
 template <class T>
-std::vector<T> converted(const std::vector<double>& data) {
+std::vector<T> values_of(const std::vector<double>& data) {
   std::vector<T> values;
   for (const double each : data) values.push_back(static_cast<T>(each));
   return values;
@@ -31,16 +32,40 @@ std::vector<T> converted(const std::vector<double>& data) {
 Tensor make_tensor(const Type& type, const std::vector<double>& data) {
   switch (type.dtype) {
     case DType::float32:
-      return tensor(converted<float>(data), type.shape);
+      return tensor(values_of<float>(data), type.shape);
     case DType::float64:
       return tensor(data, type.shape);
     case DType::int32:
-      return tensor(converted<std::int32_t>(data), type.shape);
+      return tensor(values_of<std::int32_t>(data), type.shape);
     case DType::boolean:
-      return tensor(converted<bool>(data), type.shape);
+      return tensor(values_of<bool>(data), type.shape);
     default:
       throw std::logic_error("no random program has this dtype");
   }
+}
+
+Array converted(const Array& array, DType dtype, int tapes) {
+  if (array.type.dtype == dtype) return array;
+  const Arithmetic from(array.type.dtype, tapes), to(dtype, tapes);
+  Array result = array;
+  result.type.dtype = dtype;
+  for (Num& each : result.at) {
+    if (to.unit() == 0) {
+      const double value = std::trunc(each.at[0]);
+      if (!each.is_exact() && std::abs(each.at[0] - std::round(each.at[0])) <= 4 * each.error[0]) {
+        throw Unsteady("an integer hangs on a rounding error");
+      }
+      each = Num(value);
+      continue;
+    }
+    each.at[0] = to.rounded(each.at[0]);
+    if (!each.is_exact()) each.error[0] += to.unit() * std::abs(each.at[0]);
+    // A gradient goes back through both dtypes.
+    for (unsigned m = 1; m < Num::kCount; ++m) {
+      each.error[m] += 4 * (from.unit() + to.unit()) * std::abs(each.at[m]);
+    }
+  }
+  return result;
 }
 
 Statement constant(Value value, const Type& type, std::vector<double> data) {

@@ -32,6 +32,9 @@ struct OpRow {
 std::vector<const OpRow*> all_ops();
 const OpRow& op_named(std::string_view name);
 
+// The array in another dtype, as an operand is where dtypes differ.
+Array converted(const Array& array, DType dtype, int tapes);
+
 // A statement that makes a tensor of numbers.
 Statement constant(Value value, const Type& type, std::vector<double> data);
 Tensor make_tensor(const Type& type, const std::vector<double>& data);

@@ -15,10 +15,12 @@ void one(const Arithmetic& with, const Arrays& in, const Statement&, Array& resu
 }
 template <auto fn>
 void two(const Arithmetic& with, const Arrays& in, const Statement&, Array& result) {
-  each_index(result.type.shape, [&](const Index& index, std::size_t at) {
-    const Shape& shape = result.type.shape;
-    result.at[at] = fn(with, in[0].at[broadcast_position(in[0].type.shape, index, shape)],
-                       in[1].at[broadcast_position(in[1].type.shape, index, shape)]);
+  const Array a = converted(in[0], result.type.dtype, with.tapes());
+  const Array b = converted(in[1], result.type.dtype, with.tapes());
+  const Shape& shape = result.type.shape;
+  each_index(shape, [&](const Index& index, std::size_t at) {
+    result.at[at] = fn(with, a.at[broadcast_position(a.type.shape, index, shape)],
+                       b.at[broadcast_position(b.type.shape, index, shape)]);
   });
 }
 
@@ -63,22 +65,7 @@ bool draw_cast(Generator& generator, Statement& statement, Type& result) {
   return result.dtype != from;
 }
 void interpret_cast(A with, const Arrays& in, const Statement&, Array& result) {
-  const bool to_float = result.type.is_float();
-  for (std::size_t i = 0; i < result.at.size(); ++i) {
-    Num x = in[0].at[i];
-    if (to_float) {
-      const double value = with.rounded(x.at[0]);
-      if (!x.is_exact()) x.error[0] += with.unit() * std::abs(value);
-      x.at[0] = value;
-    } else {
-      const double value = std::trunc(x.at[0]);
-      if (!x.is_exact() && std::abs(x.at[0] - std::round(x.at[0])) <= 4 * x.error[0]) {
-        throw Unsteady("an integer hangs on a rounding error");
-      }
-      x = Num(value);
-    }
-    result.at[i] = x;
-  }
+  result = converted(in[0], result.type.dtype, with.tapes());
 }
 
 void stop(A, const Arrays& in, const Statement&, Array& result) {
@@ -144,6 +131,12 @@ const std::vector<OpRow>& elementwise_ops() {
          return take(in) * std::move(literal);
        },
        with_number<[](A with, N a, N b) { return with.mul(a, b); }>, false, false, "{0} * {n}"},
+      {"clip", 2, draw_like<is_float>,
+       [](Tensors in, S) { return clip(take(in), -0.5, 0.75); },
+       one<[](A, N x) {
+         return Arithmetic::smaller(Arithmetic::larger(x, Num(-0.5)), Num(0.75));
+       }>,
+       false, false, "clip({0}, -0.5, 0.75)"},
       {"cast", 4, draw_cast,
        [](Tensors in, S s) { return cast(take(in), static_cast<DType>(s.numbers[0])); },
        interpret_cast},

@@ -105,15 +105,51 @@ void interpret_pad(A, const Arrays& in, S s, Array& result) {
   });
 }
 
+// numbers: how often, of every axis.
+bool draw_tile(Generator& generator, Statement& statement, Type& result) {
+  if (!draw_like<has_axes>(generator, statement, result)) return false;
+  for (std::int64_t& size : result.shape) {
+    statement.numbers.push_back(generator.random().between(1, 2));
+    size *= statement.numbers.back();
+  }
+  return result.shape.numel() <= 24;
+}
+void interpret_tile(A, const Arrays& in, S, Array& result) {
+  result = array_of(result.type, [&](Index index) {
+    for (int i = 0; i < result.type.shape.rank(); ++i) {
+      index[static_cast<std::size_t>(i)] %= in[0].type.shape[i];
+    }
+    return in[0].at[position(in[0].type.shape, index)];
+  });
+}
+
+// numbers: the depth.
+bool draw_one_hot(Generator& generator, Statement& statement, Type& result) {
+  const Value x = generator.pick([](const Type& t) { return is_int(t) && t.shape.rank() <= 2; });
+  if (x < 0) return false;
+  statement.inputs = {{x}};
+  statement.numbers = {generator.random().between(1, 3)};
+  result = {DType::float32, generator.type(x).shape};
+  result.shape.push_back(statement.numbers[0]);
+  return true;
+}
+void interpret_one_hot(A, const Arrays& in, S s, Array& result) {
+  const auto depth = static_cast<std::size_t>(s.numbers[0]);
+  for (std::size_t i = 0; i < result.at.size(); ++i) {
+    result.at[i] = Num(in[0].at[i / depth].value() == static_cast<double>(i % depth) ? 1 : 0);
+  }
+}
+
 // numbers: whether each operand is transposed.
 bool draw_matmul(Generator& generator, Statement& statement, Type& result) {
   const bool ta = generator.random().chance(25), tb = generator.random().chance(25);
-  const Value a = generator.pick([](const Type& t) { return is_float(t) && t.shape.rank() == 2; });
+  const Value a = generator.pick([](const Type& t) { return is_float_with_axes(t) && t.shape.rank() == 2; });
   if (a < 0) return false;
   const Type left = generator.type(a);
   const std::int64_t inner = left.shape[ta ? 0 : 1];
   const Value b = generator.pick([&](const Type& type) {
-    return type.dtype == left.dtype && type.shape.rank() == 2 && type.shape[tb ? 1 : 0] == inner;
+    return type.dtype == left.dtype && type.shape.rank() == 2 &&
+           type.shape[tb ? 1 : 0] == inner && type.numel() > 0;
   });
   if (b < 0) return false;
   statement.inputs = {{a}, {b}};
@@ -194,6 +230,11 @@ const std::vector<OpRow>& joining_ops() {
       {"stack", 3, draw_stack, [](Tensors in, S s) { return stack(std::move(in), axis_of(s)); },
        interpret_stack},
       {"pad", 2, draw_pad, run_pad, interpret_pad},
+      {"tile", 2, draw_tile,
+       [](Tensors in, S s) {
+         return tile(std::move(in[0]), Shape(std::span<const std::int64_t>(s.numbers)));
+       },
+       interpret_tile},
   };
   return rows;
 }
@@ -206,6 +247,8 @@ const std::vector<OpRow>& indexing_ops() {
          return gather(std::move(in[0]), std::move(in[1]), {.axis = axis_of(s)});
        },
        interpret_gather},
+      {"one_hot", 2, draw_one_hot,
+       [](Tensors in, S s) { return one_hot(std::move(in[0]), s.numbers[0]); }, interpret_one_hot},
       {"sort", 2, draw_sort, [](Tensors in, S) { return sort(std::move(in[0])); }, interpret_sort},
   };
   return rows;

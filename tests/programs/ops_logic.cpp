@@ -24,6 +24,10 @@ void two(A, const Arrays& in, S, Array& result) {
 bool draw_where(Generator& generator, Statement& statement, Type& result) {
   Statement branches;
   if (!draw_two<is_number>(generator, branches, result)) return false;
+  if (generator.type(branches.inputs[0].value).dtype !=
+      generator.type(branches.inputs[1].value).dtype) {
+    return false;
+  }
   const Shape shape = result.shape;
   const Value condition = generator.pick([&shape](const Type& type) {
     const auto both = broadcast(type.shape, shape);

@@ -15,7 +15,7 @@ using S = const Statement&;
 bool draw_reduction(Generator& generator, Statement& statement, Type& result) {
   const bool floats_only = generator.random().chance(70);
   const Value x = generator.pick([floats_only](const Type& type) {
-    return floats_only ? is_float(type) : is_number(type);
+    return type.numel() > 0 && (floats_only ? is_float(type) : is_number(type));
   });
   if (x < 0) return false;
   const Type from = generator.type(x);
@@ -74,6 +74,28 @@ void interpret_mean(A with, const Arrays& in, S s, Array& result) {
     return mean;
   });
 }
+void interpret_prod(A with, const Arrays& in, S s, Array& result) {
+  reduce(in, s, result, [&](const std::vector<Num>& terms) {
+    Num product = terms[0];
+    for (std::size_t i = 1; i < terms.size(); ++i) product = with.mul(product, terms[i]);
+    product.error[0] += with.unit() * static_cast<double>(4 * terms.size() - 4) *
+                        std::abs(product.value());
+    return product;
+  });
+}
+void interpret_logsumexp(A with, const Arrays& in, S s, Array& result) {
+  reduce(in, s, result, [&](const std::vector<Num>& terms) {
+    std::vector<Num> powers;
+    double largest = 1;
+    for (const Num& term : terms) {
+      powers.push_back(with.exp(term));
+      largest = std::max(largest, std::abs(term.value()));
+    }
+    Num logarithm = with.log(with.sum(powers.data(), powers.size(), 1));
+    logarithm.error[0] += 32 * with.unit() * largest;
+    return logarithm;
+  });
+}
 template <auto choose>
 void interpret_choice(A, const Arrays& in, S s, Array& result) {
   reduce(in, s, result, [](const std::vector<Num>& terms) {
@@ -85,7 +107,7 @@ void interpret_choice(A, const Arrays& in, S s, Array& result) {
 
 bool draw_arg_max(Generator& generator, Statement& statement, Type& result) {
   const Value x =
-      generator.pick([](const Type& type) { return is_float(type) && type.shape.rank() > 0; });
+      generator.pick(is_float_with_axes);
   if (x < 0) return false;
   statement.inputs = {{x}};
   const int axis = generator.random().below(generator.type(x).shape.rank());
@@ -146,6 +168,12 @@ const std::vector<OpRow>& reduction_ops() {
       {"mean", 3, draw_float_reduction,
        [](Tensors in, S s) { return mean(std::move(in[0]), axes_of(s), options_of(s)); },
        interpret_mean},
+      {"prod", 2, draw_reduction,
+       [](Tensors in, S s) { return prod(std::move(in[0]), axes_of(s), options_of(s)); },
+       interpret_prod},
+      {"logsumexp", 2, draw_float_reduction,
+       [](Tensors in, S s) { return logsumexp(std::move(in[0]), axes_of(s), options_of(s)); },
+       interpret_logsumexp},
       {"max", 2, draw_reduction,
        [](Tensors in, S s) { return max(std::move(in[0]), axes_of(s), options_of(s)); },
        interpret_choice<Arithmetic::larger>},

@@ -22,6 +22,7 @@ void same_order(A, const Arrays& in, S, Array& result) { result.at = in[0].at; }
 bool draw_reshape(Generator& generator, Statement& statement, Type& result) {
   if (!draw_like<is_any>(generator, statement, result)) return false;
   std::int64_t rest = result.shape.numel();
+  if (rest == 0) return false;
   Shape shape;
   for (int axes = generator.random().between(0, 2); axes > 0; --axes) {
     std::int64_t size = generator.random().between(1, 3);

@@ -39,7 +39,9 @@ TEST(RandomPrograms, every_way_to_run_a_program_gives_the_same) {
       ADD_FAILURE() << shrink_finding(seed, *program, *failure, judge).text();
     }
   }
-  if (findings == 0) EXPECT_GT(judged, kPrograms * 9 / 10) << "too many programs cannot be judged";
+  if (findings == 0) {
+    EXPECT_GT(judged, kPrograms * 9 / 10) << "too many programs cannot be judged";
+  }
 }
 
 }  // namespace

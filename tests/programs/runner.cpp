@@ -31,7 +31,8 @@ Runner::Runner(const Program& program, RunnerOptions options)
     : program_(program),
       options_(options),
       slots_(program.types.size()),
-      functions_(program.functions.size()) {
+      functions_(program.functions.size()),
+      session_(options.session != nullptr ? options.session : &Session::process()) {
   for (const Datum& variable : program.variables) {
     variables_.emplace_back(make_tensor(variable.type, variable.data));
   }
@@ -93,6 +94,14 @@ void Runner::set_all(const std::vector<Value>& values, Tensors tensors) {
   for (std::size_t i = 0; i < values.size(); ++i) slot(values[i]) = std::move(tensors[i]);
 }
 
+Tensors Runner::run_in(Session& session, const Block& inside, Tensors arguments) {
+  Session* const outer = std::exchange(session_, &session);
+  Tensors results =
+      session.run([&] { return block(inside, std::move(arguments)); });
+  session_ = outer;
+  return results;
+}
+
 Tensors Runner::call(int index, Tensors arguments, bool donates) {
   const auto at = static_cast<std::size_t>(index);
   const Subroutine& subroutine = program_.functions[at];
@@ -105,7 +114,7 @@ Tensors Runner::call(int index, Tensors arguments, bool donates) {
         "f" + std::to_string(index),
         [this, &subroutine](Tensors in) { return block(subroutine.body, std::move(in)); }, options);
   }
-  if (donates && options_.may_donate && tapes_ == 0) {
+  if (donates && !is_under_tape()) {
     return (*function)(donate(std::move(arguments)));
   }
   return (*function)(std::move(arguments));

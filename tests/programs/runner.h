@@ -7,6 +7,7 @@
 
 #include "ops.h"
 #include "tenure/function.h"
+#include "tenure/session.h"
 #include "tenure/task.h"
 #include "tenure/variable.h"
 
@@ -14,7 +15,8 @@ namespace tenure::programs {
 
 struct RunnerOptions {
   bool traced_functions = true;  // false: a call runs the function's body in place
-  bool may_donate = true;        // false under a tape, which holds what is computed
+  bool under_tape = false;       // which holds what is computed: nothing can be donated
+  Session* session = nullptr;    // that the program runs in; default: the process's
 };
 
 class Runner {
@@ -42,6 +44,9 @@ class Runner {
   Variable& variable(int index) { return variables_[static_cast<std::size_t>(index)]; }
   Tensors call(int function, Tensors arguments, bool donates);
   const Program& program() const { return program_; }
+  bool is_under_tape() const { return options_.under_tape || tapes_ > 0; }
+  Session& session() { return *session_; }  // that is current
+  Tensors run_in(Session& session, const Block& block, Tensors arguments);
 
   // While one lives, a tape of the program records.
   class UnderTape {
@@ -63,6 +68,7 @@ class Runner {
   Tensors slots_;
   std::vector<Variable> variables_;
   std::vector<std::optional<Callable>> functions_;
+  Session* session_;
   int tapes_ = 0;
 };
 

@@ -5,7 +5,10 @@
 #include "printer.h"
 #include "runner.h"
 #include "statements.h"
+#include "tenure/control.h"
+#include "tenure/math.h"
 #include "tenure/scope.h"
+#include "tenure/session.h"
 #include "tenure/task.h"
 
 namespace tenure::programs {
@@ -51,7 +54,7 @@ bool draw_two_tasks(Generator& generator) {
   std::vector<Type> types;
   for (int task = 0; task < 2; ++task) {
     statement.blocks.push_back(generator.block(
-        {}, {.kind = Kind::straight, .tapes = 0, .pure = true, .tidy = false}, [&](const std::vector<Value>&) {
+        {}, {.kind = Kind::straight, .tapes = 0, .pure = true, .tidy = false, .sees_captures = true}, [&](const std::vector<Value>&) {
           std::vector<Value> values = generator.draw_yields(2);
           for (Type& each : generator.types_of(values)) types.push_back(each);
           return values;
@@ -83,6 +86,67 @@ void print_two_tasks(Printer& printer, S s) {
   printer.block("    [&]", s.blocks[1], ");");
 }
 
+// inputs: what the session is given, copies of its own. It sees nothing else.
+bool draw_session(Generator& generator) {
+  if (!generator.can_nest()) return false;
+  Statement statement = statement_of("session");
+  std::vector<Type> params, types;
+  for (int count = generator.random().between(1, 2); count > 0; --count) {
+    const Value value = generator.pick(is_float);
+    if (value < 0) return false;
+    generator.hold(value);
+    statement.inputs.push_back({value});
+    params.push_back(generator.type(value));
+  }
+  Generator::Inside inside;
+  inside.kind = Kind::apart;
+  inside.pure = true;
+  inside.tapes = generator.tapes();
+  inside.sees_captures = false;
+  statement.blocks.push_back(
+      generator.block(params, inside, [&](const std::vector<Value>&) {
+        std::vector<Value> values;
+        for (const Value value : generator.draw_yields(2)) {
+          const Type type = generator.type(value);
+          if (!is_number(type)) continue;
+          values.push_back(generator.put_op("mul_number", {value}, type, {}, {1}));
+          types.push_back(type);
+          generator.hold(values.back());
+        }
+        return values;
+      }));
+  statement.outputs = generator.define_all(types);
+  generator.put(std::move(statement));
+  return true;
+}
+// In a trace and under a tape there is one session only: the statements run in place.
+void run_session(Runner& runner, S s) {
+  Tensors copies;
+  for (const Use& use : s.inputs) copies.push_back(runner.slot(use.value) * 1.0);
+  if (detail::is_tracing() || runner.is_under_tape()) {
+    runner.set_all(s.outputs, runner.block(s.blocks[0], std::move(copies)));
+    return;
+  }
+  Session session({.name = "inner", .budget = 0});
+  for (const Tensor& each : copies) transfer(each, session);
+  Tensors results = runner.run_in(session, s.blocks[0], std::move(copies));
+  for (const Tensor& each : results) transfer(each, runner.session());
+  runner.set_all(s.outputs, std::move(results));
+}
+void interpret_session(Interpreter& interpreter, S s) {
+  Arrays copies;
+  for (const Use& use : s.inputs) {
+    copies.push_back(interpreter.use(use.value));
+    copies.back().identity = 0;
+  }
+  interpreter.set_all(s.outputs, interpreter.block(s.blocks[0], std::move(copies)));
+}
+void print_session(Printer& printer, S s) {
+  printer.block(fmt::format("{}session({}, [&]({})", printer.results(s), printer.names(s.inputs),
+                            printer.names(s.blocks[0].params)),
+                s.blocks[0], ");");
+}
+
 // inputs: the arguments; numbers: 1 donates them.
 bool draw_call(Generator& generator) {
   const int count = static_cast<int>(generator.so_far().functions.size());
@@ -99,10 +163,14 @@ bool draw_call(Generator& generator) {
     const bool has_room = std::ranges::any_of(results, [&first](const Type& type) {
       return type.dtype == first.dtype && type.numel() == first.numel();
     });
-    const Value value = generator.pick(first);
-    donates = has_room && value >= 0 && generator.is_local(value) &&
-              generator.owns_its_bytes(value) && generator.random().chance(60);
-    if (donates) statement.inputs = {{value}};
+    Value value = generator.pick(first);
+    if (has_room && value >= 0 && generator.random().chance(50)) {
+      if (!generator.is_local(value) || !generator.owns_its_bytes(value)) {
+        value = generator.put_op("mul_number", {value}, first, {}, {0.5});
+      }
+      donates = true;
+      statement.inputs = {{value}};
+    }
   }
   if (!donates) {
     for (const Value param : body.params) {
@@ -150,6 +218,7 @@ const std::vector<StatementRow>& block_statements() {
        },
        interpret_straight, print_straight},
       {"run_all", 3, draw_two_tasks, run_two_tasks, interpret_two_tasks, print_two_tasks},
+      {"session", 3, draw_session, run_session, interpret_session, print_session},
       {"call", 10, draw_call, run_call, interpret_call, print_call},
   };
   return rows;

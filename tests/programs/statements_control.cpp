@@ -13,7 +13,7 @@ namespace {
 using S = const Statement&;
 using Kind = Generator::Kind;
 
-constexpr Generator::Inside kBody{.kind = Kind::body, .tapes = 0, .pure = false, .tidy = false};
+constexpr Generator::Inside kBody{.kind = Kind::body, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true};
 
 Statement statement_of(const char* name) {
   Statement statement;

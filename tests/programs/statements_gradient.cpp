@@ -30,12 +30,15 @@ bool draw_gradient(Generator& generator) {
   for (int count = random.between(1, 2); count > 0; --count) {
     Value value = generator.pick(is_float);
     if (value < 0) break;
-    if (!generator.has_one_name(value)) {
+    const bool by_capture = generator.is_captured(value) && !generator.is_apart() &&
+                            generator.allows("gradient_by_capture");
+    if (!generator.has_one_name(value) || (generator.is_captured(value) && !by_capture)) {
       value = generator.put_op("mul_number", {value}, generator.type(value), {}, {1});
     }
     generator.hold(value);
     statement.inputs.push_back({value});
     sources.push_back(generator.type(value));
+    generator.lead_to_gradient(value, generator.tapes() + 1);
   }
   if (generator.variables() > 0 && !generator.is_pure() && random.chance(60)) {
     statement.variables = {random.below(generator.variables())};
@@ -44,7 +47,7 @@ bool draw_gradient(Generator& generator) {
   }
   if (sources.empty()) return false;
   std::vector<Type> results;
-  const Generator::Inside inside{.kind = Kind::straight, .tapes = 1, .pure = false, .tidy = false};
+  const Generator::Inside inside{.kind = Kind::straight, .tapes = 1, .pure = false, .tidy = false, .sees_captures = true};
   statement.blocks.push_back(generator.block({}, inside, [&](const std::vector<Value>&) {
     std::vector<Value> targets;
     for (const Value value : generator.draw_yields(2)) {
@@ -122,7 +125,7 @@ bool draw_custom(Generator& generator) {
   const std::vector<Type> params(statement.inputs.size(), type);
   for (std::size_t i = 0; i <= params.size(); ++i) {
     statement.blocks.push_back(generator.block(
-        params, {.kind = Kind::apart, .tapes = kMostTapes, .pure = true, .tidy = false}, std::vector<Type>{type}));
+        params, {.kind = Kind::apart, .tapes = kMostTapes, .pure = true, .tidy = false, .sees_captures = true}, std::vector<Type>{type}));
   }
   const Value value = generator.define(type);
   generator.share_bytes(value);

@@ -75,6 +75,7 @@ bool draw_read(Generator& generator) {
   const Value value = generator.define(type);
   generator.share_bytes(value);
   generator.give_second_name(value);
+  generator.lead_to_gradient(value, generator.tapes());
   statement.outputs = {value};
   generator.put(std::move(statement));
   return true;
@@ -164,7 +165,7 @@ const std::vector<StatementRow>& plain_statements() {
          printer.line(s.numbers[0] == 1 ? fmt::format("v{}.assign(v{} + {});", v, v, value)
                                         : fmt::format("v{}.assign({});", v, value));
        }},
-      {"dispose", 4, draw_dispose,
+      {"dispose", 6, draw_dispose,
        [](Runner& runner, S s) { runner.slot(s.inputs[0].value).dispose(); }, nothing,
        [](Printer& printer, S s) { printer.line(printer.name(s.inputs[0]) + ".dispose();"); }},
       {"keep", 2, draw_keep, [](Runner& runner, S s) { keep(runner.slot(s.inputs[0].value)); },

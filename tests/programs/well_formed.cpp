@@ -18,7 +18,7 @@ bool check_block(const Program& program, const Block& block, std::set<Value> kno
     for (const Use& use : statement.inputs) {
       if (!known.contains(use.value)) return false;
     }
-    const bool apart = row == "custom_gradient";
+    const bool apart = row == "custom_gradient" || row == "session";
     for (const Block& inner : statement.blocks) {
       if (!check_block(program, inner, apart ? captured : known, captured)) return false;
     }
