@@ -18,6 +18,9 @@ struct Array {
   bool loose = false;
   // Reads of a variable have one, and so have clones of a tensor: gradients do not tell them apart.
   int identity = 0;
+  // When it first went into or out of a branch, a loop or a function as it was; 0 for never. Eager
+  // code sees the same tensor on both sides, a trace two values.
+  int crossed = 0;
 
   explicit Array(Type of) : type(std::move(of)), at(type.numel()) {}
   Array() = default;

@@ -62,6 +62,7 @@ Array Interpreter::use(Value value) const {
   for (std::size_t tape = 0; tape < tapes_.size(); ++tape) {
     const Tape& at = tapes_[tape];
     if (at.identity == array.identity && at.is_tracked) {
+      if (array.crossed != 0 && array.crossed < at.began) throw Unsteady("a source by two names");
       array.at[at.element].at[1u << tape] += 1;
     }
   }
@@ -87,6 +88,12 @@ void Interpreter::set_new(Value value, Array array) {
 
 void Interpreter::set_all(const std::vector<Value>& values, Arrays arrays) {
   for (std::size_t i = 0; i < values.size(); ++i) set(values[i], std::move(arrays[i]));
+}
+
+Arrays Interpreter::crossing(Arrays arrays) {
+  ++clock_;
+  for (Array& each : arrays) each.crossed = each.crossed == 0 ? clock_ : each.crossed;
+  return arrays;
 }
 
 bool Interpreter::is_true(Value value) const { return raw(value).at[0].value() != 0; }
@@ -130,7 +137,7 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
   const Arrays before = variables_;
   const int control_flow_before = control_flow_;
   const int tape = tapes();
-  tapes_.push_back({});
+  tapes_.push_back({.identity = 0, .element = 0, .is_tracked = false, .began = ++clock_});
   yields = block(body, arguments);
   const bool through_control_flow = control_flow_ != control_flow_before;
   const Arrays after = variables_;
@@ -142,7 +149,7 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
     }
     for (std::size_t element = 0; element < source.type.numel(); ++element) {
       variables_ = before;
-      tapes_.back() = {source.identity, element, !source.is_variable};
+      tapes_.back() = {source.identity, element, !source.is_variable, ++clock_};
       block(body, arguments);
       tapes_.back().is_tracked = true;  // a target that is the source has a gradient in any case
       for (std::size_t i = 0; i < yields.size(); ++i) {

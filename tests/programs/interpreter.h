@@ -43,6 +43,7 @@ class Interpreter {
   void set(Value value, Array array);
   void set_new(Value value, Array array);  // a tensor of its own
   void set_all(const std::vector<Value>& values, Arrays arrays);
+  Arrays crossing(Arrays arrays);  // into or out of a branch, a loop or a function
   Array read(int variable);
   void assign(int variable, const Array& value);
   Arithmetic arithmetic(DType dtype) const;
@@ -71,6 +72,7 @@ class Interpreter {
     int identity = 0;  // of what the derivative is taken by now; 0: of nothing
     std::size_t element = 0;
     bool is_tracked = false;
+    int began = 0;
   };
 
   const Program& program_;
@@ -80,6 +82,7 @@ class Interpreter {
   int next_identity_ = 1;
   int control_flow_ = 0;
   int steps_ = 0;
+  int clock_ = 0;
 };
 
 }  // namespace tenure::programs

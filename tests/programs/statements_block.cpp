@@ -195,7 +195,9 @@ void interpret_call(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
   const Subroutine& function =
       interpreter.program().functions[static_cast<std::size_t>(s.function)];
-  interpreter.set_all(s.outputs, interpreter.block(function.body, interpreter.raw(s.inputs)));
+  Arrays arguments = interpreter.crossing(interpreter.raw(s.inputs));
+  interpreter.set_all(s.outputs,
+                      interpreter.crossing(interpreter.block(function.body, std::move(arguments))));
 }
 void print_call(Printer& printer, S s) {
   const std::string arguments = printer.names(s.inputs);

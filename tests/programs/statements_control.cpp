@@ -87,7 +87,8 @@ void interpret_branches(Interpreter& interpreter, S s) {
   const auto which = static_cast<std::size_t>(interpreter.raw(s.inputs[0].value).at[0].value());
   const bool is_cond = s.row->name == std::string("cond");
   if (which >= s.blocks.size()) throw Mistake{"ValueError"};
-  interpreter.set_all(s.outputs, interpreter.block(s.blocks[is_cond ? 1 - which : which], {}));
+  const Block& branch = s.blocks[is_cond ? 1 - which : which];
+  interpreter.set_all(s.outputs, interpreter.crossing(interpreter.block(branch, {})));
 }
 void print_branches(Printer& printer, S s) {
   printer.line(fmt::format("{}{}({},", printer.results(s), s.row->name, printer.name(s.inputs[0])));
@@ -164,12 +165,12 @@ void run_while(Runner& runner, S s) {
 }
 void interpret_while(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
-  Arrays state = interpreter.raw(s.inputs);
+  Arrays state = interpreter.crossing(interpreter.raw(s.inputs));
   for (std::int64_t step = 0; step != s.numbers[0]; ++step) {
     if (interpreter.block(s.blocks[0], state)[0].at[0].value() == 0) break;
-    state = interpreter.block(s.blocks[1], std::move(state));
+    state = interpreter.crossing(interpreter.block(s.blocks[1], std::move(state)));
   }
-  interpreter.set_all(s.outputs, std::move(state));
+  interpreter.set_all(s.outputs, interpreter.crossing(std::move(state)));
 }
 void print_while(Printer& printer, S s) {
   printer.block(fmt::format("{}while_loop([&]({})", printer.results(s),
@@ -202,14 +203,14 @@ void run_for(Runner& runner, S s) {
 }
 void interpret_for(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
-  Arrays state = interpreter.raw(s.inputs);
+  Arrays state = interpreter.crossing(interpreter.raw(s.inputs));
   for (std::int64_t step = 0; step < s.numbers[0]; ++step) {
     Array i(Type{DType::int32, Shape{}});
     i.at[0] = Num(static_cast<double>(step));
     state.insert(state.begin(), std::move(i));
-    state = interpreter.block(s.blocks[0], std::move(state));
+    state = interpreter.crossing(interpreter.block(s.blocks[0], std::move(state)));
   }
-  interpreter.set_all(s.outputs, std::move(state));
+  interpreter.set_all(s.outputs, interpreter.crossing(std::move(state)));
 }
 void print_for(Printer& printer, S s) {
   printer.block(fmt::format("{}for_loop({}, [&]({})", printer.results(s), s.numbers[0],
@@ -270,7 +271,7 @@ void run_scan(Runner& runner, S s) {
 void interpret_scan(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
   const auto states = static_cast<std::size_t>(s.numbers[0]);
-  Arrays state = interpreter.raw(s.inputs);
+  Arrays state = interpreter.crossing(interpreter.raw(s.inputs));
   // The sequence is cut, which is an operation of its own: seen as a tape sees it.
   const Array sequence = interpreter.use(s.inputs.back().value);
   state.pop_back();
@@ -294,7 +295,7 @@ void interpret_scan(Interpreter& interpreter, S s) {
       stacked[i - states].loose |= part.loose;
     }
     yields.resize(states);
-    state = std::move(yields);
+    state = interpreter.crossing(std::move(yields));
   }
   interpreter.set_all({s.outputs.begin(), s.outputs.begin() + static_cast<std::ptrdiff_t>(states)},
                       std::move(state));
