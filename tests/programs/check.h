@@ -17,7 +17,9 @@ struct Failure {
 
   std::string text() const { return mode + ": " + kind + ": " + detail; }
   // The same fault, as far as one can tell: what shrinking must keep.
-  bool same_as(const Failure& other) const { return mode == other.mode && kind == other.kind; }
+  bool same_as(const Failure& other) const;
+  // Of an error: which, instead of which; else nothing.
+  std::string error_classes() const;
 };
 
 // Nothing where all agree. Throws Unsteady for a program that cannot be judged.

@@ -98,9 +98,7 @@ std::string Finding::signature() const {
       if (statement.op == nullptr) names.insert(statement.row->name);
     }
   });
-  std::string text = failure.mode + ": " + failure.kind;
-  if (failure.kind == "error") text += " " + failure.detail.substr(0, failure.detail.find(':'));
-  text += ":";
+  std::string text = failure.mode + ": " + failure.kind + " " + failure.error_classes() + ":";
   for (const std::string& name : names) text += " " + name;
   return text;
 }

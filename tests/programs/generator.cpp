@@ -296,7 +296,9 @@ bool Generator::may_call(int function) const {
          (!in_tape() || allows("assign_in_tape"));
 }
 
-bool Generator::may_err() const { return !has_mistake_ && !in_body() && !is_apart(); }
+bool Generator::may_err(bool by_value) const {
+  return !has_mistake_ && (by_value ? !is_pure() : !in_body() && !is_apart());
+}
 
 void Generator::err(Value hanging_on_it) {
   has_mistake_ = true;

@@ -100,8 +100,9 @@ class Generator {
   int variables() const { return static_cast<int>(program_.variables.size()); }
   const Program& so_far() const { return program_; }
   bool may_call(int function) const;  // what it does is allowed here
-  // A program makes one mistake at most; a value that hangs on it is among the results.
-  bool may_err() const;
+  // A program makes one mistake at most; a value that hangs on it is among the results. What fails
+  // by its shape or its life stands where it is always reached: a trace sees it in any case.
+  bool may_err(bool by_value) const;
   void err(Value hanging_on_it = -1);
 
   // What is known of a value.

@@ -199,6 +199,7 @@ Meaning Interpreter::run() {
   } catch (const Mistake& mistake) {
     meaning.results.clear();
     meaning.error = mistake.error;
+    meaning.error_is_nested = mistake.is_nested;
   }
   meaning.variables = variables_;
   return meaning;

@@ -15,12 +15,15 @@ namespace tenure::programs {
 // What a program that does something wrong ends with: the name of the error's class.
 struct Mistake {
   std::string error;
+  bool is_nested = false;  // by a value inside a block: in a trace, nothing computes it if no result
+                           // needs it, and where a function fails, its assignments are undone
 };
 
 struct Meaning {
   Arrays results;
   Arrays variables;                  // in the end
   std::optional<std::string> error;  // the program ends with this; there are no results
+  bool error_is_nested = false;
   // Of the results' sum, each weighed by weight_of(i), by the inputs and variables of floats.
   Arrays gradients;
 };

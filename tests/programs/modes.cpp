@@ -265,18 +265,18 @@ Outcomes as_tasks(const Program& program) {
 
 const std::vector<Mode>& all_modes() {
   static const std::vector<Mode> modes{
-      {"eager", false, eager},
-      {"eager with functions", false, eager_with_functions},
-      {"traced", true, traced},
-      {"tape around eager", false, tape_around_eager},
-      {"tape around eager with functions", false, tape_around_eager_with_functions},
-      {"tape around traced", true, tape_around_traced},
-      {"tape around checkpoint", true, tape_around_checkpoint},
-      {"tape in traced", true, tape_in_traced},
-      {"in a session", false, in_a_session<with_functions>},
-      {"traced in a session", true, in_a_session<traced>},
-      {"as tasks", false, as_tasks},
-      {"on two threads", true, on_two_threads},
+      {"eager", false, false, eager},
+      {"eager with functions", false, true, eager_with_functions},
+      {"traced", true, true, traced},
+      {"tape around eager", false, false, tape_around_eager},
+      {"tape around eager with functions", false, true, tape_around_eager_with_functions},
+      {"tape around traced", true, true, tape_around_traced},
+      {"tape around checkpoint", true, true, tape_around_checkpoint},
+      {"tape in traced", true, true, tape_in_traced},
+      {"in a session", false, true, in_a_session<with_functions>},
+      {"traced in a session", true, true, in_a_session<traced>},
+      {"as tasks", false, true, as_tasks},
+      {"on two threads", true, true, on_two_threads},
   };
   return modes;
 }

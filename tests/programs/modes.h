@@ -22,7 +22,9 @@ struct Outcome {
 
 struct Mode {
   const char* name;
-  bool traced = false;  // the whole program is one function: where it fails, no variable changes
+  // The whole program is one function: where it fails, no variable changes.
+  bool traced = false;
+  bool has_functions = true;  // false: calls run in place
   std::vector<Outcome> (*run)(const Program&) = nullptr;  // one outcome per call
 };
 

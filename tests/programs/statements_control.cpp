@@ -86,7 +86,7 @@ void interpret_branches(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
   const auto which = static_cast<std::size_t>(interpreter.raw(s.inputs[0].value).at[0].value());
   const bool is_cond = s.row->name == std::string("cond");
-  if (which >= s.blocks.size()) throw Mistake{"ValueError"};
+  if (which >= s.blocks.size()) throw Mistake{"ValueError", false};
   const Block& branch = s.blocks[is_cond ? 1 - which : which];
   interpreter.set_all(s.outputs, interpreter.crossing(interpreter.block(branch, {})));
 }

@@ -21,7 +21,8 @@ Statement statement_of(const char* name) {
 }
 
 // inputs and variables: the sources; the block yields the targets, one for each call of gradient().
-// outputs: the targets, then for each of them the gradients by all sources.
+// outputs: the targets, then for each of them the gradients by all sources. numbers: 1 disposes the
+// sources before the gradient is taken.
 bool draw_gradient(Generator& generator) {
   if (!generator.can_nest() || generator.tapes() >= 2) return false;
   Statement statement = statement_of("gradient");
@@ -35,7 +36,6 @@ bool draw_gradient(Generator& generator) {
     if (!generator.has_one_name(value) || (generator.is_captured(value) && !by_capture)) {
       value = generator.put_op("mul_number", {value}, generator.type(value), {}, {1});
     }
-    generator.hold(value);
     statement.inputs.push_back({value});
     sources.push_back(generator.type(value));
     generator.lead_to_gradient(value, generator.tapes() + 1);
@@ -57,11 +57,19 @@ bool draw_gradient(Generator& generator) {
     results = generator.types_of(targets);
     return targets;
   }));
+  // Disposed after they were used, before the gradient is taken.
+  const bool die = random.chance(25) && std::ranges::all_of(statement.inputs, [&](const Use& use) {
+                     return generator.is_local(use.value) && generator.has_one_name(use.value);
+                   });
+  statement.numbers = {die ? 1 : 0};
   const std::size_t targets = results.size();
   for (std::size_t i = 0; i < targets; ++i) {
     results.insert(results.end(), sources.begin(), sources.end());
   }
   statement.outputs = generator.define_all(results);
+  if (die) {
+    for (const Use& use : statement.inputs) generator.spend(use.value);
+  }
   generator.put(std::move(statement));
   return true;
 }
@@ -77,6 +85,9 @@ void run_gradient(Runner& runner, S s) {
   }
   for (const int variable : s.variables) sources.emplace_back(runner.variable(variable));
   Tensors results = runner.block(s.blocks[0], {});
+  if (s.numbers[0] == 1) {
+    for (const Use& use : s.inputs) runner.slot(use.value).dispose();
+  }
   for (std::size_t i = 0; i < s.blocks[0].yields.size(); ++i) {
     for (Tensor& each : tape.gradient(results[i], sources,
                                       {.output_gradient = {}, .zero_if_unconnected = true})) {
@@ -105,7 +116,8 @@ void print_gradient(Printer& printer, S s) {
     sources.insert(sources.size() - 1, fmt::format("{}v{}", sources.size() > 2 ? ", " : "", variable));
   }
   printer.block(fmt::format("{}gradient({}, [&]", printer.results(s), sources), s.blocks[0],
-                ");  // targets, then the gradients of each");
+                s.numbers[0] == 1 ? ");  // targets, gradients of each; the sources are disposed"
+                                  : ");  // targets, then the gradients of each");
 }
 
 // inputs: of one type; blocks: the value, then the slope by each input, all of which take the

@@ -91,26 +91,27 @@ const std::vector<MistakeRow>& mistakes() {
 
 const MistakeRow& row_of(S s) { return mistakes()[static_cast<std::size_t>(s.numbers[0])]; }
 
-// numbers: which of the rows.
+// numbers: which of the rows; whether it is by a value inside a block; whether the result must be
+// the program's, since nothing computes what no result needs.
 bool draw_mistake(Generator& generator) {
-  if (!generator.may_err()) return false;
   const int which = generator.random().below(static_cast<int>(mistakes().size()));
   const MistakeRow& row = mistakes()[static_cast<std::size_t>(which)];
-  // Nothing computes what no result needs, so the value must get out.
-  if (row.by_value && !generator.is_outermost()) return false;
+  if (!generator.may_err(row.by_value)) return false;
   const Value value = generator.pick(row.suits);
   if (value < 0) return false;
   Statement statement;
   statement.row = &statement_named("mistake");
-  statement.numbers = {which};
+  const bool nested = row.by_value && !generator.is_outermost();
+  const bool must_get_out = row.by_value && !nested;
+  statement.numbers = {which, nested ? 1 : 0, must_get_out ? 1 : 0};
   statement.inputs = {{value}};
   const Value result = generator.define(generator.type(value));
   generator.give_second_name(result);
   generator.share_bytes(result);
   statement.outputs = {result};
   generator.put(std::move(statement));
-  generator.spend(result);
-  generator.err(row.by_value ? result : -1);
+  generator.err(must_get_out ? result : -1);
+  if (!nested) generator.spend(result);
   return true;
 }
 
@@ -118,11 +119,11 @@ bool draw_mistake(Generator& generator) {
 
 const std::vector<StatementRow>& mistake_statements() {
   static const std::vector<StatementRow> rows{
-      {"mistake", 2, draw_mistake,
+      {"mistake", 3, draw_mistake,
        [](Runner& runner, S s) {
          runner.slot(s.outputs[0]) = row_of(s).run(runner.use(s.inputs[0]), runner);
        },
-       [](Interpreter&, S s) { throw Mistake{row_of(s).error}; },
+       [](Interpreter&, S s) { throw Mistake{row_of(s).error, s.numbers[1] == 1}; },
        [](Printer& printer, S s) {
          std::string text = row_of(s).text;
          for (std::size_t at; (at = text.find("{0}")) != text.npos;) {

@@ -26,9 +26,13 @@ bool check_block(const Program& program, const Block& block, std::set<Value> kno
       if (variable >= static_cast<int>(program.variables.size())) return false;
     }
     if (statement.function >= static_cast<int>(program.functions.size())) return false;
-    const bool donates = row == "call" && statement.numbers[0] == 1;
+    const bool ends = (row == "call" || row == "gradient") && statement.numbers[0] == 1;
     for (const Use& use : statement.inputs) {
-      if (use.moved || row == "dispose" || donates) known.erase(use.value);
+      if (use.moved || row == "dispose" || ends) known.erase(use.value);
+    }
+    if (row == "mistake" && statement.numbers[2] == 1 &&
+        std::ranges::count(program.body.yields, statement.outputs[0]) == 0) {
+      return false;
     }
     known.insert(statement.outputs.begin(), statement.outputs.end());
   }
