@@ -125,7 +125,8 @@ Num Arithmetic::sigmoid(const Num& x) const {
 }
 
 Num Arithmetic::sin(const Num& x) const {
-  return lift(x, [](double v) { return std::sin(v); }, [this](const Num& v) { return cos(v); }, 8);
+  return lift(
+      x, [](double v) { return std::sin(v); }, [this](const Num& v) { return cos(v); }, 8);
 }
 
 Num Arithmetic::cos(const Num& x) const {
@@ -134,7 +135,8 @@ Num Arithmetic::cos(const Num& x) const {
 }
 
 Num Arithmetic::exp(const Num& x) const {
-  return lift(x, [](double v) { return std::exp(v); }, [this](const Num& v) { return exp(v); }, 8);
+  return lift(
+      x, [](double v) { return std::exp(v); }, [this](const Num& v) { return exp(v); }, 8);
 }
 
 Num Arithmetic::log(const Num& x) const {

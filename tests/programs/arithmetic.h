@@ -50,15 +50,13 @@ class Arithmetic {
   Num div(const Num& a, const Num& b) const;
   Num neg(const Num& a) const;
   // f(x): `f` on plain numbers, `slope` its derivative on Nums.
-  template <class F, class Slope>
-  Num lift(const Num& x, F f, Slope slope, double units) const {
+  template <class F, class Slope> Num lift(const Num& x, F f, Slope slope, double units) const {
     Num y = lift_exact(x, f, slope);
     y.error[0] += units * unit_ * std::max(1e-30, y.at[0] < 0 ? -y.at[0] : y.at[0]);
     return y;
   }
   // The same for an f that rounds correctly.
-  template <class F, class Slope>
-  Num lift_exact(const Num& x, F f, Slope slope) const;
+  template <class F, class Slope> Num lift_exact(const Num& x, F f, Slope slope) const;
 
   Num tanh(const Num& x) const;
   Num sigmoid(const Num& x) const;
@@ -91,8 +89,7 @@ class Arithmetic {
   bool single_;
 };
 
-template <class F, class Slope>
-Num Arithmetic::lift_exact(const Num& x, F f, Slope slope) const {
+template <class F, class Slope> Num Arithmetic::lift_exact(const Num& x, F f, Slope slope) const {
   for (int tape = tapes_ - 1; tape >= 0; --tape) {
     const Num factor = derivative(x, tape);
     bool moves = false;
@@ -104,7 +101,8 @@ Num Arithmetic::lift_exact(const Num& x, F f, Slope slope) const {
   Num y(rounded(f(x.at[0])));
   if (!x.is_exact()) {
     const double rise = slope(Num(x.at[0])).at[0];
-    y.error[0] = 2 * (rise < 0 ? -rise : rise) * x.error[0] + unit_ * (y.at[0] < 0 ? -y.at[0] : y.at[0]);
+    y.error[0] =
+        2 * (rise < 0 ? -rise : rise) * x.error[0] + unit_ * (y.at[0] < 0 ? -y.at[0] : y.at[0]);
   }
   return y;
 }

@@ -29,8 +29,7 @@ struct Array {
 using Index = std::array<std::int64_t, 8>;
 
 // Calls visit(index, position) for every element of a shape, in row-major order.
-template <class Visit>
-void each_index(const Shape& shape, Visit&& visit) {
+template <class Visit> void each_index(const Shape& shape, Visit&& visit) {
   Index index{};
   const std::int64_t count = shape.numel();
   for (std::int64_t position = 0; position < count; ++position) {
@@ -63,8 +62,7 @@ inline std::size_t broadcast_position(const Shape& shape, const Index& index, co
 }
 
 // An array of that type whose element at `index` is pick(index).
-template <class Pick>
-Array array_of(const Type& type, Pick&& pick) {
+template <class Pick> Array array_of(const Type& type, Pick&& pick) {
   Array result(type);
   each_index(type.shape, [&](const Index& index, std::size_t at) { result.at[at] = pick(index); });
   return result;

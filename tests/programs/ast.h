@@ -62,25 +62,23 @@ struct Subroutine {
 };
 
 struct Program {
-  std::vector<Type> types;          // of all values
-  std::vector<Datum> inputs;        // of body.params, in order
-  std::vector<Value> captured;      // eager tensors that are there before the program begins
-  std::vector<Datum> captures;      // and their data
-  std::vector<Datum> variables;     // initial values
+  std::vector<Type> types;            // of all values
+  std::vector<Datum> inputs;          // of body.params, in order
+  std::vector<Value> captured;        // eager tensors that are there before the program begins
+  std::vector<Datum> captures;        // and their data
+  std::vector<Datum> variables;       // initial values
   std::vector<Subroutine> functions;  // a function calls those before it
   Block body;
 };
 
 // Every block of a program, the inner ones after those around them.
-template <class Visit>
-void each_block(Block& block, Visit&& visit) {
+template <class Visit> void each_block(Block& block, Visit&& visit) {
   visit(block);
   for (Statement& statement : block.statements) {
     for (Block& inner : statement.blocks) each_block(inner, visit);
   }
 }
-template <class Visit>
-void each_block(Program& program, Visit&& visit) {
+template <class Visit> void each_block(Program& program, Visit&& visit) {
   for (Subroutine& function : program.functions) each_block(function.body, visit);
   each_block(program.body, visit);
 }

@@ -28,8 +28,8 @@ std::optional<std::string> difference(const Datum& actual, const Array& expected
   for (std::size_t i = 0; i < actual.data.size(); ++i) {
     const Num& wanted = expected.at[i];
     const double apart = std::abs(actual.data[i] - wanted.value());
-    const bool agrees = wanted.is_exact() ? actual.data[i] == wanted.value()
-                                          : apart <= 4 * wanted.error[0];
+    const bool agrees =
+        wanted.is_exact() ? actual.data[i] == wanted.value() : apart <= 4 * wanted.error[0];
     if (!agrees) {
       return fmt::format("element {} is {:.17g}, interpreted {:.17g} (error at most {:.3g})", i,
                          actual.data[i], wanted.value(), 4 * wanted.error[0]);
@@ -141,9 +141,9 @@ std::optional<Failure> check(const Program& program, const std::set<std::string>
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       const std::string call =
           outcomes.size() == 1 ? mode.name : fmt::format("{}, call {}", mode.name, i);
-      if (auto failure = judge(program, mode, call, outcomes[i], meaning,
-                               reference ? &*reference : nullptr,
-                               gradient_reference ? &*gradient_reference : nullptr)) {
+      if (auto failure =
+              judge(program, mode, call, outcomes[i], meaning, reference ? &*reference : nullptr,
+                    gradient_reference ? &*gradient_reference : nullptr)) {
         return failure;
       }
     }

@@ -25,7 +25,9 @@ constexpr const char* kHelp =
     "  --show      prints each program\n";
 
 struct Options {
-  std::uint64_t from = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000000) * 1000;
+  std::uint64_t from = static_cast<std::uint64_t>(
+                           std::chrono::system_clock::now().time_since_epoch().count() / 1000000) *
+                       1000;
   long seconds = 60;
   std::uint64_t programs = ~std::uint64_t{0};
   GeneratorOptions generator;

@@ -328,8 +328,10 @@ Program Generator::program() {
     assigned_ = false;
     Subroutine function;
     function.checkpoint = random_.chance(35) && allows("checkpoint");
-    function.body = block(params, {.kind = Kind::apart, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true},
-                          [this](const std::vector<Value>&) { return draw_yields(3); });
+    function.body = block(
+        params,
+        {.kind = Kind::apart, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true},
+        [this](const std::vector<Value>&) { return draw_yields(3); });
     program_.functions.push_back(std::move(function));
     function_assigns_.push_back(assigned_);
   }

@@ -26,9 +26,9 @@ struct GeneratorOptions {
 
 // Ways to combine statements that can be left out, by name.
 inline constexpr const char* kHabits[] = {
-    "assign_in_block",   // an assignment inside a branch or a loop
-    "read_in_block",     // a variable read inside a branch or a loop
-    "assign_in_tape",    // an assignment while a tape records
+    "assign_in_block",      // an assignment inside a branch or a loop
+    "read_in_block",        // a variable read inside a branch or a loop
+    "assign_in_tape",       // an assignment while a tape records
     "assign_in_condition",  // an assignment in a while_loop's condition
     "dead_custom_inputs",   // a custom_gradient whose inputs die before the gradient is taken
     "gradient_by_capture",  // a gradient with respect to an eager tensor that is captured
@@ -106,8 +106,8 @@ class Generator {
   void err(Value hanging_on_it = -1);
 
   // What is known of a value.
-  bool is_local(Value value) const;        // made by a statement of this block, and not held
-  bool has_one_name(Value value) const;    // fit to be differentiated by
+  bool is_local(Value value) const;      // made by a statement of this block, and not held
+  bool has_one_name(Value value) const;  // fit to be differentiated by
   bool is_captured(Value value) const;
   bool owns_its_bytes(Value value) const;  // fit to be donated
   void spend(Value value);                 // not to be used again

@@ -51,7 +51,8 @@ Interpreter::Interpreter(const Program& program) : program_(program), slots_(pro
     variables_.back().identity = next_identity_++;
   }
   for (std::size_t i = 0; i < program.captures.size(); ++i) {
-    set_new(program.captured[i], from(program.captures[i], arithmetic(program.captures[i].type.dtype)));
+    set_new(program.captured[i],
+            from(program.captures[i], arithmetic(program.captures[i].type.dtype)));
   }
 }
 
@@ -153,7 +154,7 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
       block(body, arguments);
       tapes_.back().is_tracked = true;  // a target that is the source has a gradient in any case
       for (std::size_t i = 0; i < yields.size(); ++i) {
-        gradients[i].back().at[element] = 
+        gradients[i].back().at[element] =
             summed_derivative(use(body.yields[i]), source.type.dtype, tape);
       }
     }
@@ -182,7 +183,8 @@ Meaning Interpreter::run() {
     for (int i = 0; i < static_cast<int>(variables_.size()); ++i) {
       if (source_variable(i).type.is_float()) sources.push_back(source_variable(i));
     }
-    const std::vector<Arrays> gradients = gradient(sources, program_.body, arguments, meaning.results);
+    const std::vector<Arrays> gradients =
+        gradient(sources, program_.body, arguments, meaning.results);
     for (std::size_t s = 0; s < sources.size(); ++s) {
       Array total(sources[s].type);
       for (std::size_t t = 0; t < gradients.size(); ++t) {

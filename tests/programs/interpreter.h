@@ -15,8 +15,9 @@ namespace tenure::programs {
 // What a program that does something wrong ends with: the name of the error's class.
 struct Mistake {
   std::string error;
-  bool is_nested = false;  // by a value inside a block: in a trace, nothing computes it if no result
-                           // needs it, and where a function fails, its assignments are undone
+  bool is_nested =
+      false;  // by a value inside a block: in a trace, nothing computes it if no result
+              // needs it, and where a function fails, its assignments are undone
 };
 
 struct Meaning {

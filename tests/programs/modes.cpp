@@ -18,8 +18,7 @@ namespace {
 
 using Outcomes = std::vector<Outcome>;
 
-template <class T>
-std::vector<double> doubles(const Tensor& tensor) {
+template <class T> std::vector<double> doubles(const Tensor& tensor) {
   const std::vector<T> values = tensor.to_vector<T>();
   return std::vector<double>(values.begin(), values.end());
 }
@@ -159,9 +158,9 @@ Outcomes twice(const Program& program, Runner& runner,
     const MemoryInfo after = memory();
     // Fewer bytes are no leak: a variable may share those of a constant it was assigned.
     if (before.tensors != after.tensors || before.live_bytes < after.live_bytes) {
-      outcomes[1].leak = fmt::format("{} tensors and {} bytes before a warm call, {} and {} after it",
-                                     before.tensors, before.live_bytes, after.tensors,
-                                     after.live_bytes);
+      outcomes[1].leak =
+          fmt::format("{} tensors and {} bytes before a warm call, {} and {} after it",
+                      before.tensors, before.live_bytes, after.tensors, after.live_bytes);
     }
   }
   return outcomes;
@@ -195,8 +194,8 @@ Outcomes tape_around(const Program& program, bool checkpoint) {
   Runner runner(program, kUnderTape);
   FunctionOptions options;
   options.checkpoint = checkpoint;
-  Function f =
-      function("program", [&](Tensors in) { return runner.body(std::move(in)); }, options);
+  Function f = function(
+      "program", [&](Tensors in) { return runner.body(std::move(in)); }, options);
   return twice(program, runner, [&](const Tensors& inputs) {
     return with_gradients(program, runner, inputs, [&](Tensors in) { return f(std::move(in)); });
   });

@@ -13,9 +13,9 @@ namespace tenure::programs {
 // What one run gave, read back: every float32 is a double.
 struct Outcome {
   std::vector<Datum> results;
-  std::vector<Datum> variables;               // in the end
+  std::vector<Datum> variables;                 // in the end
   std::optional<std::vector<Datum>> gradients;  // where the mode takes them, see Meaning
-  std::optional<std::string> error;           // the class; "untyped" for what is no tenure::Error
+  std::optional<std::string> error;             // the class; "untyped" for what is no tenure::Error
   std::string message;
   std::string leak;  // tensors or bytes that a warm call left behind
 };
@@ -24,7 +24,7 @@ struct Mode {
   const char* name;
   // The whole program is one function: where it fails, no variable changes.
   bool traced = false;
-  bool has_functions = true;  // false: calls run in place
+  bool has_functions = true;                              // false: calls run in place
   std::vector<Outcome> (*run)(const Program&) = nullptr;  // one outcome per call
 };
 

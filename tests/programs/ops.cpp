@@ -10,18 +10,17 @@ namespace tenure::programs {
 namespace {
 
 // literals: the elements. Its type is the output's, which the generator and the shrinker know.
-const OpRow kConstant{
-    "constant", 0, nullptr,
-    [](Tensors, const Statement& s) {
-      const Shape shape(std::span<const std::int64_t>(s.numbers).subspan(1));
-      return make_tensor({static_cast<DType>(s.numbers[0]), shape}, s.literals);
-    },
-    [](const Arithmetic&, const Arrays&, const Statement& s, Array& result) {
-      for (std::size_t i = 0; i < result.at.size(); ++i) result.at[i] = Num(s.literals[i]);
-    }};
+const OpRow kConstant{"constant", 0, nullptr,
+                      [](Tensors, const Statement& s) {
+                        const Shape shape(std::span<const std::int64_t>(s.numbers).subspan(1));
+                        return make_tensor({static_cast<DType>(s.numbers[0]), shape}, s.literals);
+                      },
+                      [](const Arithmetic&, const Arrays&, const Statement& s, Array& result) {
+                        for (std::size_t i = 0; i < result.at.size(); ++i)
+                          result.at[i] = Num(s.literals[i]);
+                      }};
 
-template <class T>
-std::vector<T> values_of(const std::vector<double>& data) {
+template <class T> std::vector<T> values_of(const std::vector<double>& data) {
   std::vector<T> values;
   for (const double each : data) values.push_back(static_cast<T>(each));
   return values;

@@ -131,11 +131,8 @@ const std::vector<OpRow>& elementwise_ops() {
          return take(in) * std::move(literal);
        },
        with_number<[](A with, N a, N b) { return with.mul(a, b); }>, false, false, "{0} * {n}"},
-      {"clip", 2, draw_like<is_float>,
-       [](Tensors in, S) { return clip(take(in), -0.5, 0.75); },
-       one<[](A, N x) {
-         return Arithmetic::smaller(Arithmetic::larger(x, Num(-0.5)), Num(0.75));
-       }>,
+      {"clip", 2, draw_like<is_float>, [](Tensors in, S) { return clip(take(in), -0.5, 0.75); },
+       one<[](A, N x) { return Arithmetic::smaller(Arithmetic::larger(x, Num(-0.5)), Num(0.75)); }>,
        false, false, "clip({0}, -0.5, 0.75)"},
       {"cast", 4, draw_cast,
        [](Tensors in, S s) { return cast(take(in), static_cast<DType>(s.numbers[0])); },

@@ -143,13 +143,14 @@ void interpret_one_hot(A, const Arrays& in, S s, Array& result) {
 // numbers: whether each operand is transposed.
 bool draw_matmul(Generator& generator, Statement& statement, Type& result) {
   const bool ta = generator.random().chance(25), tb = generator.random().chance(25);
-  const Value a = generator.pick([](const Type& t) { return is_float_with_axes(t) && t.shape.rank() == 2; });
+  const Value a =
+      generator.pick([](const Type& t) { return is_float_with_axes(t) && t.shape.rank() == 2; });
   if (a < 0) return false;
   const Type left = generator.type(a);
   const std::int64_t inner = left.shape[ta ? 0 : 1];
   const Value b = generator.pick([&](const Type& type) {
-    return type.dtype == left.dtype && type.shape.rank() == 2 &&
-           type.shape[tb ? 1 : 0] == inner && type.numel() > 0;
+    return type.dtype == left.dtype && type.shape.rank() == 2 && type.shape[tb ? 1 : 0] == inner &&
+           type.numel() > 0;
   });
   if (b < 0) return false;
   statement.inputs = {{a}, {b}};
@@ -225,8 +226,8 @@ void interpret_sort(A, const Arrays& in, S, Array& result) {
 
 const std::vector<OpRow>& joining_ops() {
   static const std::vector<OpRow> rows{
-      {"concat", 3, draw_concat,
-       [](Tensors in, S s) { return concat(std::move(in), axis_of(s)); }, interpret_concat},
+      {"concat", 3, draw_concat, [](Tensors in, S s) { return concat(std::move(in), axis_of(s)); },
+       interpret_concat},
       {"stack", 3, draw_stack, [](Tensors in, S s) { return stack(std::move(in), axis_of(s)); },
        interpret_stack},
       {"pad", 2, draw_pad, run_pad, interpret_pad},

@@ -10,8 +10,7 @@ using A = const Arithmetic&;
 using N = const Num&;
 using S = const Statement&;
 
-template <auto fn>
-void two(A, const Arrays& in, S, Array& result) {
+template <auto fn> void two(A, const Arrays& in, S, Array& result) {
   const Shape& shape = result.type.shape;
   each_index(shape, [&](const Index& index, std::size_t at) {
     result.at[at] = Num(fn(in[0].at[broadcast_position(in[0].type.shape, index, shape)],
@@ -58,8 +57,7 @@ Tensor take(Tensors& in, std::size_t i = 0) { return std::move(in[i]); }
 
 const std::vector<OpRow>& logic_ops() {
   static const std::vector<OpRow> rows{
-      {"less", 4, draw_comparison<is_number>,
-       [](Tensors in, S) { return take(in) < take(in, 1); },
+      {"less", 4, draw_comparison<is_number>, [](Tensors in, S) { return take(in) < take(in, 1); },
        two<[](N a, N b) { return Arithmetic::less(a, b); }>, false, false, "{0} < {1}"},
       {"greater_equal", 3, draw_comparison<is_number>,
        [](Tensors in, S) { return take(in) >= take(in, 1); },

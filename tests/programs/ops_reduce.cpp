@@ -41,8 +41,7 @@ Axes axes_of(S s) { return Axes(std::span<const std::int64_t>(s.numbers).subspan
 ReduceOptions options_of(S s) { return {.keep_dims = s.numbers[0] != 0}; }
 
 // Calls fold(terms) for the elements that go into each element of the result.
-template <class Fold>
-void reduce(const Arrays& in, S s, Array& result, Fold&& fold) {
+template <class Fold> void reduce(const Arrays& in, S s, Array& result, Fold&& fold) {
   std::vector<std::vector<Num>> terms(result.at.size());
   const Axes axes = axes_of(s);
   each_index(in[0].type.shape, [&](const Index& index, std::size_t at) {
@@ -62,9 +61,8 @@ void reduce(const Arrays& in, S s, Array& result, Fold&& fold) {
 }
 
 void interpret_sum(A with, const Arrays& in, S s, Array& result) {
-  reduce(in, s, result, [&](const std::vector<Num>& terms) {
-    return with.sum(terms.data(), terms.size(), 1);
-  });
+  reduce(in, s, result,
+         [&](const std::vector<Num>& terms) { return with.sum(terms.data(), terms.size(), 1); });
 }
 void interpret_mean(A with, const Arrays& in, S s, Array& result) {
   reduce(in, s, result, [&](const std::vector<Num>& terms) {
@@ -78,8 +76,8 @@ void interpret_prod(A with, const Arrays& in, S s, Array& result) {
   reduce(in, s, result, [&](const std::vector<Num>& terms) {
     Num product = terms[0];
     for (std::size_t i = 1; i < terms.size(); ++i) product = with.mul(product, terms[i]);
-    product.error[0] += with.unit() * static_cast<double>(4 * terms.size() - 4) *
-                        std::abs(product.value());
+    product.error[0] +=
+        with.unit() * static_cast<double>(4 * terms.size() - 4) * std::abs(product.value());
     return product;
   });
 }
@@ -96,8 +94,7 @@ void interpret_logsumexp(A with, const Arrays& in, S s, Array& result) {
     return logarithm;
   });
 }
-template <auto choose>
-void interpret_choice(A, const Arrays& in, S s, Array& result) {
+template <auto choose> void interpret_choice(A, const Arrays& in, S s, Array& result) {
   reduce(in, s, result, [](const std::vector<Num>& terms) {
     Num best = terms[0];
     for (std::size_t i = 1; i < terms.size(); ++i) best = choose(best, terms[i]);
@@ -106,8 +103,7 @@ void interpret_choice(A, const Arrays& in, S s, Array& result) {
 }
 
 bool draw_arg_max(Generator& generator, Statement& statement, Type& result) {
-  const Value x =
-      generator.pick(is_float_with_axes);
+  const Value x = generator.pick(is_float_with_axes);
   if (x < 0) return false;
   statement.inputs = {{x}};
   const int axis = generator.random().below(generator.type(x).shape.rank());
@@ -152,8 +148,7 @@ void interpret_softmax(A with, const Arrays& in, S, Array& result) {
     const Num total = with.sum(&result.at[at], row, 1);
     for (std::size_t i = 0; i < row; ++i) {
       result.at[at + i] = with.div(result.at[at + i], total);
-      result.at[at + i].error[0] +=
-          32 * with.unit() * (1 + std::abs(in[0].at[at + i].value()));
+      result.at[at + i].error[0] += 32 * with.unit() * (1 + std::abs(in[0].at[at + i].value()));
     }
   }
 }
@@ -186,8 +181,8 @@ const std::vector<OpRow>& reduction_ops() {
       {"cumsum", 2, draw_cumsum,
        [](Tensors in, S s) { return cumsum(std::move(in[0]), static_cast<int>(s.numbers[0])); },
        interpret_cumsum},
-      {"softmax", 2, draw_like<is_float_with_axes>, [](Tensors in, S) { return softmax(std::move(in[0])); },
-       interpret_softmax},
+      {"softmax", 2, draw_like<is_float_with_axes>,
+       [](Tensors in, S) { return softmax(std::move(in[0])); }, interpret_softmax},
   };
   return rows;
 }

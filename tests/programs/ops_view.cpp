@@ -134,9 +134,8 @@ bool draw_expand_dims(Generator& generator, Statement& statement, Type& result) 
 }
 
 bool draw_squeeze(Generator& generator, Statement& statement, Type& result) {
-  const Value x = generator.pick([](const Type& type) {
-    return std::ranges::count(type.shape, 1) > 0;
-  });
+  const Value x =
+      generator.pick([](const Type& type) { return std::ranges::count(type.shape, 1) > 0; });
   if (x < 0) return false;
   statement.inputs = {{x}};
   const Type from = generator.type(x);

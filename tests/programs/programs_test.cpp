@@ -1,4 +1,5 @@
-// A fixed range of random programs, each run in every way. What they are: docs/dev/random_programs.md.
+// A fixed range of random programs, each run in every way. What they are:
+// docs/dev/random_programs.md.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,8 +18,8 @@ std::uint64_t seed_running = 0;
 
 // Says which program it was; then the signal takes its course.
 void report_crash(int signal) {
-  const std::string text = "random programs: crash at seed " + std::to_string(seed_running) +
-                           ", " + mode_running + "\n";
+  const std::string text =
+      "random programs: crash at seed " + std::to_string(seed_running) + ", " + mode_running + "\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
   std::signal(signal, SIG_DFL);
   std::raise(signal);

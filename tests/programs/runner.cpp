@@ -96,8 +96,7 @@ void Runner::set_all(const std::vector<Value>& values, Tensors tensors) {
 
 Tensors Runner::run_in(Session& session, const Block& inside, Tensors arguments) {
   Session* const outer = std::exchange(session_, &session);
-  Tensors results =
-      session.run([&] { return block(inside, std::move(arguments)); });
+  Tensors results = session.run([&] { return block(inside, std::move(arguments)); });
   session_ = outer;
   return results;
 }

@@ -30,12 +30,11 @@ bool draw_straight(Generator& generator, const char* name) {
   Generator::Inside inside;
   inside.tidy = name == std::string("tidy");
   std::vector<Type> types;
-  statement.blocks.push_back(generator.block(
-      {}, inside, [&](const std::vector<Value>&) {
-        std::vector<Value> values = generator.draw_yields(2);
-        types = generator.types_of(values);
-        return values;
-      }));
+  statement.blocks.push_back(generator.block({}, inside, [&](const std::vector<Value>&) {
+    std::vector<Value> values = generator.draw_yields(2);
+    types = generator.types_of(values);
+    return values;
+  }));
   statement.outputs = generator.define_all(types);
   generator.put(std::move(statement));
   return true;
@@ -54,7 +53,9 @@ bool draw_two_tasks(Generator& generator) {
   std::vector<Type> types;
   for (int task = 0; task < 2; ++task) {
     statement.blocks.push_back(generator.block(
-        {}, {.kind = Kind::straight, .tapes = 0, .pure = true, .tidy = false, .sees_captures = true}, [&](const std::vector<Value>&) {
+        {},
+        {.kind = Kind::straight, .tapes = 0, .pure = true, .tidy = false, .sees_captures = true},
+        [&](const std::vector<Value>&) {
           std::vector<Value> values = generator.draw_yields(2);
           for (Type& each : generator.types_of(values)) types.push_back(each);
           return values;
@@ -103,18 +104,17 @@ bool draw_session(Generator& generator) {
   inside.pure = true;
   inside.tapes = generator.tapes();
   inside.sees_captures = false;
-  statement.blocks.push_back(
-      generator.block(params, inside, [&](const std::vector<Value>&) {
-        std::vector<Value> values;
-        for (const Value value : generator.draw_yields(2)) {
-          const Type type = generator.type(value);
-          if (!is_number(type)) continue;
-          values.push_back(generator.put_op("mul_number", {value}, type, {}, {1}));
-          types.push_back(type);
-          generator.hold(values.back());
-        }
-        return values;
-      }));
+  statement.blocks.push_back(generator.block(params, inside, [&](const std::vector<Value>&) {
+    std::vector<Value> values;
+    for (const Value value : generator.draw_yields(2)) {
+      const Type type = generator.type(value);
+      if (!is_number(type)) continue;
+      values.push_back(generator.put_op("mul_number", {value}, type, {}, {1}));
+      types.push_back(type);
+      generator.hold(values.back());
+    }
+    return values;
+  }));
   statement.outputs = generator.define_all(types);
   generator.put(std::move(statement));
   return true;

@@ -13,7 +13,8 @@ namespace {
 using S = const Statement&;
 using Kind = Generator::Kind;
 
-constexpr Generator::Inside kBody{.kind = Kind::body, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true};
+constexpr Generator::Inside kBody{
+    .kind = Kind::body, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true};
 
 Statement statement_of(const char* name) {
   Statement statement;
@@ -70,7 +71,9 @@ bool draw_switch(Generator& generator) {
 }
 
 void run_cond(Runner& runner, S s) {
-  const auto branch = [&](std::size_t i) { return [&, i] { return runner.block(s.blocks[i], {}); }; };
+  const auto branch = [&](std::size_t i) {
+    return [&, i] { return runner.block(s.blocks[i], {}); };
+  };
   const Tensor predicate = runner.use(s.inputs[0]);
   runner.set_all(s.outputs, cond(predicate, branch(0), branch(1)));
 }
@@ -146,7 +149,8 @@ bool draw_while(Generator& generator) {
       }));
   statement.blocks.push_back(generator.block(types, kBody, [&](const std::vector<Value>& params) {
     std::vector<Value> values;
-    values.push_back(generator.put_op("add_number", {count_of(generator, params)}, counter, {}, {1}));
+    values.push_back(
+        generator.put_op("add_number", {count_of(generator, params)}, counter, {}, {1}));
     generator.hold(values[0]);
     for (std::size_t i = 1; i < types.size(); ++i) values.push_back(generator.fit(types[i]));
     return values;
@@ -160,8 +164,8 @@ void run_while(Runner& runner, S s) {
     return [&, block](Tensors state) { return runner.block(s.blocks[block], std::move(state)); };
   };
   const auto goes_on = [&](Tensors state) { return step(0)(std::move(state))[0]; };
-  runner.set_all(s.outputs, while_loop(goes_on, step(1), runner.use(s.inputs),
-                                       {.most_steps = s.numbers[0]}));
+  runner.set_all(s.outputs,
+                 while_loop(goes_on, step(1), runner.use(s.inputs), {.most_steps = s.numbers[0]}));
 }
 void interpret_while(Interpreter& interpreter, S s) {
   interpreter.note_control_flow();
@@ -173,9 +177,9 @@ void interpret_while(Interpreter& interpreter, S s) {
   interpreter.set_all(s.outputs, interpreter.crossing(std::move(state)));
 }
 void print_while(Printer& printer, S s) {
-  printer.block(fmt::format("{}while_loop([&]({})", printer.results(s),
-                            printer.names(s.blocks[0].params)),
-                s.blocks[0], ",");
+  printer.block(
+      fmt::format("{}while_loop([&]({})", printer.results(s), printer.names(s.blocks[0].params)),
+      s.blocks[0], ",");
   printer.block(fmt::format("    [&]({})", printer.names(s.blocks[1].params)), s.blocks[1],
                 fmt::format(", {}, {{.most_steps = {}}});", printer.names(s.inputs), s.numbers[0]));
 }
@@ -304,9 +308,9 @@ void interpret_scan(Interpreter& interpreter, S s) {
   }
 }
 void print_scan(Printer& printer, S s) {
-  printer.block(fmt::format("{}scan([&]({})", printer.results(s),
-                            printer.names(s.blocks[0].params)),
-                s.blocks[0], fmt::format(", {});", printer.names(s.inputs)));
+  printer.block(
+      fmt::format("{}scan([&]({})", printer.results(s), printer.names(s.blocks[0].params)),
+      s.blocks[0], fmt::format(", {});", printer.names(s.inputs)));
 }
 
 }  // namespace

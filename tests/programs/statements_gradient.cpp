@@ -47,7 +47,8 @@ bool draw_gradient(Generator& generator) {
   }
   if (sources.empty()) return false;
   std::vector<Type> results;
-  const Generator::Inside inside{.kind = Kind::straight, .tapes = 1, .pure = false, .tidy = false, .sees_captures = true};
+  const Generator::Inside inside{
+      .kind = Kind::straight, .tapes = 1, .pure = false, .tidy = false, .sees_captures = true};
   statement.blocks.push_back(generator.block({}, inside, [&](const std::vector<Value>&) {
     std::vector<Value> targets;
     for (const Value value : generator.draw_yields(2)) {
@@ -89,8 +90,8 @@ void run_gradient(Runner& runner, S s) {
     for (const Use& use : s.inputs) runner.slot(use.value).dispose();
   }
   for (std::size_t i = 0; i < s.blocks[0].yields.size(); ++i) {
-    for (Tensor& each : tape.gradient(results[i], sources,
-                                      {.output_gradient = {}, .zero_if_unconnected = true})) {
+    for (Tensor& each :
+         tape.gradient(results[i], sources, {.output_gradient = {}, .zero_if_unconnected = true})) {
       results.push_back(std::move(each));
     }
   }
@@ -113,7 +114,8 @@ void interpret_gradient(Interpreter& interpreter, S s) {
 void print_gradient(Printer& printer, S s) {
   std::string sources = printer.names(s.inputs);
   for (const int variable : s.variables) {
-    sources.insert(sources.size() - 1, fmt::format("{}v{}", sources.size() > 2 ? ", " : "", variable));
+    sources.insert(sources.size() - 1,
+                   fmt::format("{}v{}", sources.size() > 2 ? ", " : "", variable));
   }
   printer.block(fmt::format("{}gradient({}, [&]", printer.results(s), sources), s.blocks[0],
                 s.numbers[0] == 1 ? ");  // targets, gradients of each; the sources are disposed"
@@ -136,8 +138,13 @@ bool draw_custom(Generator& generator) {
   }
   const std::vector<Type> params(statement.inputs.size(), type);
   for (std::size_t i = 0; i <= params.size(); ++i) {
-    statement.blocks.push_back(generator.block(
-        params, {.kind = Kind::apart, .tapes = kMostTapes, .pure = true, .tidy = false, .sees_captures = true}, std::vector<Type>{type}));
+    statement.blocks.push_back(generator.block(params,
+                                               {.kind = Kind::apart,
+                                                .tapes = kMostTapes,
+                                                .pure = true,
+                                                .tidy = false,
+                                                .sees_captures = true},
+                                               std::vector<Type>{type}));
   }
   const Value value = generator.define(type);
   generator.share_bytes(value);
@@ -212,8 +219,8 @@ void print_custom(Printer& printer, S s) {
                             printer.names(s.inputs), printer.names(s.blocks[0].params)),
                 s.blocks[0], ",");
   for (std::size_t i = 1; i < s.blocks.size(); ++i) {
-    printer.block(fmt::format("    slope: [&]({})", printer.names(s.blocks[i].params)),
-                  s.blocks[i], i + 1 == s.blocks.size() ? ");" : ",");
+    printer.block(fmt::format("    slope: [&]({})", printer.names(s.blocks[i].params)), s.blocks[i],
+                  i + 1 == s.blocks.size() ? ");" : ",");
   }
 }
 

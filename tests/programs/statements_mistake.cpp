@@ -51,9 +51,13 @@ const std::vector<MistakeRow>& mistakes() {
          return x + 1;  // NOLINT: what is tried
        }},
       {"{0} + zeros({7, 5})", "ShapeError", is_float,
-       [](Tensor x, Runner&) { return x + zeros({7, 5}) + zeros({5, 7}); }},
+       [](Tensor x, Runner&) {
+         return x + zeros({7, 5}) + zeros({5, 7});
+       }},
       {"matmul({0}, zeros({7}))", "ShapeError", is_float,
-       [](Tensor x, Runner&) { return matmul(reshape(x, {1, -1}), zeros({29, 5}, x.dtype())); }},
+       [](Tensor x, Runner&) {
+         return matmul(reshape(x, {1, -1}), zeros({29, 5}, x.dtype()));
+       }},
       {"logical_and({0}, {0})", "DtypeError", is_float,
        [](Tensor x, Runner&) { return logical_and(x, x); }},
       {"reshape({0}, {31})", "ShapeError", is_number,
@@ -83,7 +87,10 @@ const std::vector<MistakeRow>& mistakes() {
       {"while_loop that changes its state's shape", "ShapeError", is_float,
        [](Tensor x, Runner&) {
          return while_loop([](Tensor) { return tensor({true}, Shape{}); },
-                           [](Tensor state) { return stack({state, state}); }, x);
+                           [](Tensor state) {
+                             return stack({state, state});
+                           },
+                           x);
        }},
   };
   return rows;
@@ -123,7 +130,9 @@ const std::vector<StatementRow>& mistake_statements() {
        [](Runner& runner, S s) {
          runner.slot(s.outputs[0]) = row_of(s).run(runner.use(s.inputs[0]), runner);
        },
-       [](Interpreter&, S s) { throw Mistake{row_of(s).error, s.numbers[1] == 1}; },
+       [](Interpreter&, S s) {
+         throw Mistake{row_of(s).error, s.numbers[1] == 1};
+       },
        [](Printer& printer, S s) {
          std::string text = row_of(s).text;
          for (std::size_t at; (at = text.find("{0}")) != text.npos;) {

@@ -112,7 +112,8 @@ void interpret_assign(Interpreter& interpreter, S s) {
   if (s.numbers[0] == 1) {
     const Array old = interpreter.read(s.variables[0]);
     const Arithmetic with = interpreter.arithmetic(value.type.dtype);
-    for (std::size_t i = 0; i < value.at.size(); ++i) value.at[i] = with.add(old.at[i], value.at[i]);
+    for (std::size_t i = 0; i < value.at.size(); ++i)
+      value.at[i] = with.add(old.at[i], value.at[i]);
     value.loose |= old.loose;
   }
   interpreter.assign(s.variables[0], value);
@@ -144,9 +145,7 @@ void nothing(Interpreter&, S) {}
 const std::vector<StatementRow>& plain_statements() {
   static const std::vector<StatementRow> rows{
       {"op", 0, nullptr,
-       [](Runner& runner, S s) {
-         runner.slot(s.outputs[0]) = s.op->run(runner.use(s.inputs), s);
-       },
+       [](Runner& runner, S s) { runner.slot(s.outputs[0]) = s.op->run(runner.use(s.inputs), s); },
        interpret_op, print_op},
       {"read", 8, draw_read,
        [](Runner& runner, S s) {

@@ -67,9 +67,12 @@ TEST(RandomProgramsTester, a_failing_program_becomes_small) {
 
 TEST(RandomProgramsTester, a_process_that_crashes_is_a_finding) {
   Program program;
-  const StatementRow crash{"crash", 0, nullptr,
+  const StatementRow crash{"crash",
+                           0,
+                           nullptr,
                            [](Runner&, const Statement&) { std::abort(); },
-                           [](Interpreter&, const Statement&) {}, nullptr};
+                           [](Interpreter&, const Statement&) {},
+                           nullptr};
   program.body.statements.emplace_back().row = &crash;
   const std::optional<Failure> failure = check_apart(program);
   ASSERT_TRUE(failure);
