@@ -96,7 +96,8 @@ std::optional<Failure> judge(const Program& program, const Mode& mode, const std
                                meaning.error.value_or("none"), outcome.message)};
   }
   if (meaning.error) {
-    if (meaning.error_is_nested && mode.has_functions && !mode.traced) return std::nullopt;
+    const bool may_differ = !mode.traced || outcome.failed_in_gradient;
+    if (meaning.error_is_nested && mode.has_functions && may_differ) return std::nullopt;
     return compare(call, "variable after an error", outcome.variables,
                    mode.traced ? initial_values(program) : meaning.variables, nullptr);
   }

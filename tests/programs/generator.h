@@ -96,7 +96,7 @@ class Generator {
   bool is_apart() const { return here().is_apart; }
   int tapes() const { return here().tapes; }
   bool in_tape() const { return tapes() > 0; }
-  bool is_outermost() const { return open_.size() == 1; }
+  bool is_outermost() const { return open_.size() == 1 && !is_apart(); }  // the program's body
   int variables() const { return static_cast<int>(program_.variables.size()); }
   const Program& so_far() const { return program_; }
   bool may_call(int function) const;  // what it does is allowed here

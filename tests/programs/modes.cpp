@@ -63,11 +63,15 @@ std::string class_of(const Error& error) {
   return "Error";
 }
 
+// Whether the program itself has ended, in a run with a tape around it.
+thread_local bool went_through = false;
+
 // The outcome of `call`, which gives results, and gradients after them where there are more than
 // the program has.
 Outcome outcome_of(const Program& program, const Runner& runner,
                    const std::function<Tensors()>& call) {
   Outcome outcome;
+  went_through = false;
   try {
     Tensors tensors = call();
     const auto count = static_cast<std::ptrdiff_t>(program.body.yields.size());
@@ -78,6 +82,7 @@ Outcome outcome_of(const Program& program, const Runner& runner,
   } catch (const Error& error) {
     outcome.error = class_of(error);
     outcome.message = error.what();
+    outcome.failed_in_gradient = went_through;
   } catch (const std::exception& error) {
     outcome.error = "untyped";
     outcome.message = error.what();
@@ -96,6 +101,7 @@ Outcome outcome_of(const Program& program, const Runner& runner,
 // The results of `forward`, then the gradients by the inputs and variables of floats.
 Tensors with_gradients(const Program& program, const Runner& runner, const Tensors& inputs,
                        const std::function<Tensors(Tensors)>& forward) {
+  went_through = false;
   GradientTape tape;
   std::vector<Source> sources;
   for (const Tensor& input : inputs) {
@@ -106,6 +112,7 @@ Tensors with_gradients(const Program& program, const Runner& runner, const Tenso
   }
   for (const Variable& variable : runner.variables()) sources.emplace_back(variable);
   Tensors results = forward(inputs);
+  went_through = true;
   Tensors targets, weights;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& type = program.types[static_cast<std::size_t>(program.body.yields[i])];

@@ -17,6 +17,7 @@ struct Outcome {
   std::optional<std::vector<Datum>> gradients;  // where the mode takes them, see Meaning
   std::optional<std::string> error;             // the class; "untyped" for what is no tenure::Error
   std::string message;
+  bool failed_in_gradient = false;  // of the tape around it; the program itself went through
   std::string leak;  // tensors or bytes that a warm call left behind
 };
 
