@@ -54,6 +54,7 @@ class Interpreter {
   const Program& program() const { return program_; }
   const Type& type(Value value) const { return program_.types[static_cast<std::size_t>(value)]; }
   bool is_true(Value value) const;
+  int new_identity() { return next_identity_++; }
   int tapes() const { return static_cast<int>(tapes_.size()); }
   void note_control_flow() { ++control_flow_; }
 

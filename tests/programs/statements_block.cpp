@@ -137,7 +137,7 @@ void interpret_session(Interpreter& interpreter, S s) {
   Arrays copies;
   for (const Use& use : s.inputs) {
     copies.push_back(interpreter.use(use.value));
-    copies.back().identity = 0;
+    copies.back().identity = interpreter.new_identity();
   }
   interpreter.set_all(s.outputs, interpreter.block(s.blocks[0], std::move(copies)));
 }

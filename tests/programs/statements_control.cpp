@@ -211,6 +211,7 @@ void interpret_for(Interpreter& interpreter, S s) {
   for (std::int64_t step = 0; step < s.numbers[0]; ++step) {
     Array i(Type{DType::int32, Shape{}});
     i.at[0] = Num(static_cast<double>(step));
+    i.identity = interpreter.new_identity();
     state.insert(state.begin(), std::move(i));
     state = interpreter.crossing(interpreter.block(s.blocks[0], std::move(state)));
   }
@@ -287,6 +288,7 @@ void interpret_scan(Interpreter& interpreter, S s) {
   for (std::int64_t step = 0; step < sequence.type.shape[0]; ++step) {
     Array slice(slice_type);
     slice.loose = sequence.loose;
+    slice.identity = interpreter.new_identity();
     const auto count = static_cast<std::int64_t>(slice.at.size());
     std::copy_n(sequence.at.begin() + step * count, count, slice.at.begin());
     state.push_back(std::move(slice));

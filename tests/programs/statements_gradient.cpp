@@ -206,7 +206,7 @@ void interpret_custom(Interpreter& interpreter, S s) {
   bool loose = false;
   for (const Use& use : s.inputs) {
     in.push_back(interpreter.use(use.value));
-    in.back().identity = 0;
+    in.back().identity = interpreter.new_identity();
     loose |= in.back().loose;
   }
   Array value = custom(interpreter, s, in);
