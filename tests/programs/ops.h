@@ -24,7 +24,7 @@ struct OpRow {
   Tensor (*run)(Tensors in, const Statement&);
   // `result` has its type, and zeros.
   void (*interpret)(const Arithmetic&, const Arrays& in, const Statement&, Array& result);
-  bool is_view = false;         // the result shares the first input's bytes
+  bool is_view = false;         // the result may share the first input's bytes
   bool keeps_identity = false;  // and is the same to a gradient
   const char* text = nullptr;   // how it is printed, {0} for the first input; default: name(...)
 };

@@ -230,12 +230,12 @@ const std::vector<OpRow>& joining_ops() {
        interpret_concat},
       {"stack", 3, draw_stack, [](Tensors in, S s) { return stack(std::move(in), axis_of(s)); },
        interpret_stack},
-      {"pad", 2, draw_pad, run_pad, interpret_pad},
+      {"pad", 2, draw_pad, run_pad, interpret_pad, true},
       {"tile", 2, draw_tile,
        [](Tensors in, S s) {
          return tile(std::move(in[0]), Shape(std::span<const std::int64_t>(s.numbers)));
        },
-       interpret_tile},
+       interpret_tile, true},
   };
   return rows;
 }
