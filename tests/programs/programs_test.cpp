@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 
 #include "driver.h"
 
@@ -25,8 +24,18 @@ void report_crash(int signal) {
   std::raise(signal);
 }
 
+struct CrashReports {
+  CrashReports() { handle(report_crash); }
+  ~CrashReports() { handle(SIG_DFL); }
+  CrashReports(const CrashReports&) = delete;
+  CrashReports& operator=(const CrashReports&) = delete;
+  static void handle(void (*how)(int)) {
+    for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS}) std::signal(signal, how);
+  }
+};
+
 TEST(RandomPrograms, every_way_to_run_a_program_gives_the_same) {
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS}) std::signal(signal, report_crash);
+  const CrashReports reports;
   int findings = 0;
   std::uint64_t judged = 0;
   for (std::uint64_t seed = 0; seed < kPrograms && findings < kMostFindings; ++seed) {
