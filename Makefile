@@ -1,12 +1,14 @@
 JOBS ?= $(shell nproc)
 ONLY ?=
+SECONDS ?= 60
 
-.PHONY: help demo test bench docs lint sanitize clean
+.PHONY: help demo test fuzz bench docs lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
+	@echo 'make fuzz [SECONDS=n] new random programs for n seconds; 0 for ever'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
 	@echo 'make docs             the documentation, as pages in build/docs'
 	@echo 'make lint             format, layers, file length, clang-tidy'
@@ -32,6 +34,12 @@ test:
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
+
+fuzz:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS) --target fuzz_programs
+	@build/release/tests/programs/fuzz_programs --seconds $(SECONDS)
 
 bench:
 	@tools/setup base bench

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "memory/pool.h"
+#include "memory/ledger.h"
 #include "rows.h"
 #include "tenure/memory.h"
 

@@ -10,6 +10,7 @@ recordAsAsked(); // before the native library is loaded
 const bridge = require('./lib/bridge');
 const {TenureBackend} = require('./lib/backend');
 const {nativeLayers, registerLayers} = require('./lib/layers');
+const {moveComplexTensors} = require('./lib/moves');
 
 const BACKEND = 'tenure';
 const PRIORITY = 10; // above every backend that TensorFlow.js has
@@ -30,6 +31,7 @@ if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
     registerKernel({kernelName, backendName: BACKEND, kernelFunc});
   }
   registerLayers(BACKEND);
+  moveComplexTensors(engine(), (backend) => backend instanceof TenureBackend);
   // The priority decides only before the first op.
   if (engine().backendInstance != null) engine().setBackend(BACKEND);
 }

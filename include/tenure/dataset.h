@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/scope.h"
 #include "tenure/tensor.h"
 
@@ -197,8 +198,8 @@ class TENURE_API Dataset {
  private:
   explicit Dataset(dataset::Pipeline pipeline);
   static Dataset from_elements(const std::vector<Batch>& elements, std::source_location site);
-  std::shared_ptr<const dataset::Pipeline> pipeline_;
-  std::shared_ptr<std::atomic<std::uint64_t>> epochs_;
+  tenure::detail::Held<std::shared_ptr<const dataset::Pipeline>, "Dataset"> pipeline_;
+  tenure::detail::Held<std::shared_ptr<std::atomic<std::uint64_t>>, "Dataset"> epochs_;
 };
 // A tidy may return them: they hold no tensors of its.
 inline void walk_tensors(Dataset&, auto&&) {}

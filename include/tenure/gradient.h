@@ -50,7 +50,11 @@ struct GradientOptions {
 };
 
 // Records what is computed on its thread or in its task, from its construction until gradient() (or
-// until it is destroyed, when persistent). Keeps what the backward pass needs and nothing else.
+// until it is destroyed, when persistent) or until that thread or task ends. Keeps what the
+// backward pass needs and nothing else.
+//
+// Any thread may ask for the gradient or destroy the tape. Two that use it at the same time, one of
+// which may be recording, are a TapeError that names both lines.
 class TENURE_API GradientTape {
  public:
   explicit GradientTape(TapeOptions options = {},
@@ -85,10 +89,10 @@ class TENURE_API GradientTape {
                     site);
   }
   // Bytes saved for the backward pass.
-  std::size_t saved_bytes() const;
+  std::size_t saved_bytes(std::source_location site = std::source_location::current()) const;
 
  private:
-  std::unique_ptr<detail::Tape> tape_;
+  detail::Tape* tape_;  // counted: the thread or task it was made in may let go of it later
 };
 
 // The same value, with no gradient flowing through it.

@@ -21,6 +21,7 @@
 
 #include "tenure/dtype.h"
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
 
@@ -80,7 +81,7 @@ class TENURE_API SafetensorsReader {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "SafetensorsReader"> state_;
 };
 
 // NumPy's .npy. Written in C order and little-endian; any order is read. bfloat16 is not among
@@ -123,7 +124,7 @@ class TENURE_API NpzReader {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "NpzReader"> state_;
 };
 
 // A column by its name in the header, or by its position from 0.
@@ -190,7 +191,7 @@ class TENURE_API CsvReader {
   friend struct CsvAccess;
   void parse(std::size_t column, DType dtype, void* to) const;
   struct State;
-  std::unique_ptr<State> state_;
+  detail::Held<std::unique_ptr<State>, "CsvReader"> state_;
 };
 
 }  // namespace tenure::io

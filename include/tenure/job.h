@@ -7,7 +7,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -50,8 +50,24 @@ inline constexpr bool kIsTask = false;
 template <class T>
 inline constexpr bool kIsTask<Task<T>> = true;
 
-// On one of a few threads, of which there are more while some of them only wait.
-TENURE_API void run_in_background(std::function<void()> work);
+// A mutex that no thread holds for ever which a fork has left behind: the child takes it over.
+class TENURE_API Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+  void lock() noexcept;
+  bool try_lock() noexcept;
+  void unlock() noexcept;
+
+ private:
+  void wait_and_lock() noexcept;
+  std::atomic<std::uint32_t> word_{0};  // 0: free; else when it was taken, and whether some wait
+};
+
+// On one of a few threads, of which there are more while some of them only wait. `job` is what the
+// work is part of: the child of a fork, which has none of them, ends it.
+TENURE_API void run_in_background(std::function<void()> work, std::shared_ptr<JobBase> job);
 
 // While one lives, this thread waits; if it is a background thread, another does its work.
 class TENURE_API WaitingHere {
@@ -65,6 +81,8 @@ class TENURE_API WaitingHere {
   bool background_;
 };
 
+[[noreturn]] TENURE_API void raise_no_job(const char* what, std::source_location site);
+
 struct TENURE_API JobBase {
   void wait(std::source_location site);
   bool ready();
@@ -76,9 +94,8 @@ struct TENURE_API JobBase {
   [[noreturn]] void raise_taken(std::source_location site);
 
   JobControl control;
-  std::mutex mutex;
-  std::condition_variable done;
-  bool finished = false;
+  Mutex mutex;
+  std::atomic<int> finished{0};  // set under the mutex, and waited for
   std::exception_ptr error;
   std::vector<std::function<void()>> calls;  // for when it is done
   std::function<void()> on_cancel;           // set before anybody else knows the job
@@ -102,32 +119,43 @@ struct JobState : JobBase {
 
 }  // namespace detail
 
-// Copyable: copies stand for the same work.
+// Copyable: copies stand for the same work. Any use of one that was moved from is a ValueError.
 template <class T>
 class Job {
  public:
   void wait(std::source_location site = std::source_location::current()) const {
-    state_->wait(site);
+    state("wait", site).wait(site);
   }
   // Waits; the value (once: it is moved out), or the error the work ended with.
   T get(std::source_location site = std::source_location::current()) {
-    wait(site);
-    const std::lock_guard lock(state_->mutex);
-    if (state_->error) std::rethrow_exception(state_->error);
-    if (!state_->value) state_->raise_taken(site);
-    auto value = std::move(*state_->value);
-    state_->value.reset();
-    state_->taken_at = site;
+    detail::JobState<T>& job = state("get", site);
+    job.wait(site);
+    const std::lock_guard lock(job.mutex);
+    if (job.error) std::rethrow_exception(job.error);
+    if (!job.value) job.raise_taken(site);
+    auto value = std::move(*job.value);
+    job.value.reset();
+    job.taken_at = site;
     if constexpr (!std::is_void_v<T>) return value;
   }
-  bool ready() const { return state_->ready(); }
+  bool ready(std::source_location site = std::source_location::current()) const {
+    return state("ready", site).ready();
+  }
   // Tells the work; it ends when it looks.
-  void cancel(std::source_location site = std::source_location::current()) { state_->cancel(site); }
-  double progress() const { return state_->progress(); }
+  void cancel(std::source_location site = std::source_location::current()) {
+    state("cancel", site).cancel(site);
+  }
+  double progress(std::source_location site = std::source_location::current()) const {
+    return state("progress", site).progress();
+  }
 
  private:
   friend struct detail::JobAccess;
   Job() = default;
+  detail::JobState<T>& state(const char* what, std::source_location site) const {
+    if (state_ == nullptr) detail::raise_no_job(what, site);
+    return *state_;
+  }
   std::shared_ptr<detail::JobState<T>> state_ = std::make_shared<detail::JobState<T>>();
 };
 
@@ -167,7 +195,8 @@ Job<T> start_job(F work, std::source_location site = std::source_location::curre
         }
         held.reset();
         state->finish(std::move(value), std::move(error));
-      });
+      },
+      detail::JobAccess::state(job));
   return job;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <ostream>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -28,7 +29,21 @@ struct SessionOptions {
   std::size_t budget = 0;  // bytes, rounded to blocks; 0 for no bound
 };
 
-// Closing (or destroying) a session disposes what it still owns. Not copyable.
+// What became of what a session still owned when it was closed.
+struct SessionReport {
+  std::vector<Story> disposed;  // its tensors, as they were
+  // What somebody else held, by the holder's name: a function's captures and constants, values
+  // saved by a tape, a read in flight, a span, a DLPack export. Now of the default session.
+  std::vector<Holder> passed_on;
+
+  bool empty() const { return disposed.empty() && passed_on.empty(); }
+  TENURE_API std::string text() const;  // a line for each
+};
+TENURE_API std::ostream& operator<<(std::ostream& out, const SessionReport& report);
+
+// Closing (or destroying) a session disposes the tensors and variables that it still owns. What
+// others hold of it stays valid and passes to the default session. One that is destroyed while it
+// runs elsewhere ends when the last run does. Not copyable.
 class TENURE_API Session {
  public:
   explicit Session(SessionOptions options = {},
@@ -54,9 +69,9 @@ class TENURE_API Session {
     }
   }
 
-  // Disposes every tensor and saved value the session still owns and tells which. BusyError while
-  // it is running somewhere. A second call does nothing.
-  std::vector<Story> close(std::source_location site = std::source_location::current());
+  // Ends the session and tells what it still owned. BusyError while it is running somewhere. A
+  // second call does nothing.
+  SessionReport close(std::source_location site = std::source_location::current());
 
  private:
   friend TENURE_API void transfer(const Tensor& tensor, Session& to, std::source_location site);
@@ -79,7 +94,7 @@ class TENURE_API Session {
 };
 
 // Moves a tensor, handles and all, into another session without copying it. A ValueError when
-// others (views, saved values) hold its bytes too.
+// others (views, saved values) hold its bytes too, a DisposedError when that session is closed.
 TENURE_API void transfer(const Tensor& tensor, Session& to,
                          std::source_location site = std::source_location::current());
 

@@ -117,7 +117,7 @@ class TENURE_API TaskRun : public std::enable_shared_from_this<TaskRun> {
   bool ended_ = false;
   bool failed_ = false;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   bool waiting_ = false;  // for a job: either its end or a cancel wakes it, once
 };
 
@@ -146,18 +146,18 @@ class TaskAwaiter {
 template <class T>
 class JobAwaiter {
  public:
-  JobAwaiter(TaskRun& run, Job<T> job, bool only_ours)
-      : run_(run), job_(std::move(job)), only_ours_(only_ours) {}
+  JobAwaiter(TaskRun& run, Job<T> job, bool only_ours, std::source_location site)
+      : run_(run), job_(std::move(job)), only_ours_(only_ours), site_(site) {}
   bool await_ready() {
     stop_if_cancelled();
-    return job_.ready();
+    return job_.ready(site_);
   }
   void await_suspend(std::coroutine_handle<> frame) {
     run_.wait_for(frame, JobAccess::state(job_));
   }
   T await_resume() {
     stop_if_cancelled();
-    return job_.get();
+    return job_.get(site_);
   }
 
  private:
@@ -168,6 +168,7 @@ class JobAwaiter {
   TaskRun& run_;
   Job<T> job_;
   bool only_ours_;
+  std::source_location site_;
 };
 
 struct NextTurn {};
@@ -216,12 +217,14 @@ class TaskPromiseBase {
     return {*run, task};
   }
   template <class U>
-  JobAwaiter<U> await_transform(Job<U>& job) {
-    return {*run, job, false};
+  JobAwaiter<U> await_transform(Job<U>& job,
+                                std::source_location site = std::source_location::current()) {
+    return {*run, job, false, site};
   }
   template <class U>
-  JobAwaiter<U> await_transform(Job<U>&& job) {
-    return {*run, std::move(job), true};
+  JobAwaiter<U> await_transform(Job<U>&& job,
+                                std::source_location site = std::source_location::current()) {
+    return {*run, std::move(job), true, site};
   }
   TurnAwaiter await_transform(NextTurn) { return TurnAwaiter(*run); }
   ControlAwaiter await_transform(ThisTask) { return ControlAwaiter(*run); }
@@ -459,7 +462,7 @@ T run(Task<T> task, std::source_location site) {
   TaskLoop loop;
   Job<T> job = loop.add(std::move(task), detail::TaskHome::callers, site);
   loop.run();
-  return job.get();
+  return job.get(site);
 }
 template <detail::MakesTask F>
 auto run(F fn, std::source_location site = std::source_location::current()) {
@@ -480,7 +483,7 @@ auto run_all(std::vector<Task<T>> tasks, std::source_location site) {
   if constexpr (!std::is_void_v<T>) {
     std::vector<T> results;
     results.reserve(jobs.size());
-    for (Job<T>& job : jobs) results.push_back(job.get());
+    for (Job<T>& job : jobs) results.push_back(job.get(site));
     return results;
   }
 }

@@ -26,6 +26,14 @@
 #include "tenure/shape.h"
 #include "tenure/story.h"
 
+// The line that asks for a size. The library's own code, which works with the numbers that stand
+// for free sizes (see function.h), gives none; headers, which the user's program compiles, say so.
+#if defined(TENURE_BUILDING)
+#define TENURE_SIZE_SITE std::source_location()
+#else
+#define TENURE_SIZE_SITE std::source_location::current()
+#endif
+
 namespace tenure {
 
 class Tensor;
@@ -99,12 +107,12 @@ class TENURE_API Tensor {
   // What stays readable after dispose(). Sizes that are free (see function.h) cannot be read.
   bool defined() const { return header_ != nullptr; }  // false for an empty handle
   std::uint64_t id() const;
-  const Shape& shape(std::source_location site = std::source_location::current()) const;
+  const Shape& shape(std::source_location site = TENURE_SIZE_SITE) const;
   // Negative axes count from the end.
-  std::int64_t dim(int axis, std::source_location site = std::source_location::current()) const;
+  std::int64_t dim(int axis, std::source_location site = TENURE_SIZE_SITE) const;
   int rank() const;
-  std::int64_t numel(std::source_location site = std::source_location::current()) const;
-  std::size_t nbytes(std::source_location site = std::source_location::current()) const;
+  std::int64_t numel(std::source_location site = TENURE_SIZE_SITE) const;
+  std::size_t nbytes(std::source_location site = TENURE_SIZE_SITE) const;
   DType dtype() const;
   Device device() const;
   std::string name() const;
@@ -122,9 +130,9 @@ class TENURE_API Tensor {
   // Host reads. T is the dtype's C++ type.
   template <class T>
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
-    std::vector<T> values(static_cast<std::size_t>(numel()));
+    std::vector<T> values(static_cast<std::size_t>(numel(std::source_location())));
     if constexpr (std::same_as<T, bool>) {
-      const TensorSpan<T> elements = view<T>(site);
+      const TensorSpan<T> elements = span<T>("to_vector", site);
       values.assign(elements.begin(), elements.end());
     } else {
       read(values.data(), dtype_of<T>, "to_vector", site);
@@ -140,14 +148,13 @@ class TENURE_API Tensor {
   // Row-major elements, pinned: no copy where the tensor is contiguous.
   template <class T>
   TensorSpan<T> view(std::source_location site = std::source_location::current()) const {
-    const auto [held, data, size] = hold(dtype_of<T>, site);
-    return {held, std::span<const T>(static_cast<const T*>(data), size)};
+    return span<T>("view", site);
   }
   // The values, read in the background; the tensor may be disposed meanwhile.
   template <class T>
   Job<std::vector<T>> read_async(
       std::source_location site = std::source_location::current()) const {
-    auto held = std::make_shared<TensorSpan<T>>(view<T>(site));
+    auto held = std::make_shared<TensorSpan<T>>(span<T>("read_async", site));
     return start_job<std::vector<T>>(
         [held = std::move(held)](JobControl&) {
           return std::vector<T>(held->begin(), held->end());
@@ -164,7 +171,12 @@ class TENURE_API Tensor {
   };
   void read(void* to, DType dtype, const char* op, std::source_location site) const;
   void read_item(void* to, DType dtype, std::source_location site) const;
-  Held hold(DType dtype, std::source_location site) const;
+  Held hold(DType dtype, const char* op, std::source_location site) const;
+  template <class T>
+  TensorSpan<T> span(const char* op, std::source_location site) const {
+    const auto [held, data, size] = hold(dtype_of<T>, op, site);
+    return {held, std::span<const T>(static_cast<const T*>(data), size)};
+  }
 
   detail::Header* header_ = nullptr;
 };

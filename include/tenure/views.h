@@ -61,7 +61,7 @@ TENURE_API Tensor roll(Arg x, std::int64_t shift);  // of the flattened tensor
 TENURE_API Tensor roll(Arg x, const Shape& shifts, const Axes& axes);
 
 using Paddings = std::vector<std::pair<std::int64_t, std::int64_t>>;  // per axis: before, after
-TENURE_API Tensor pad(Arg x, const Paddings& paddings, Scalar value = 0);
+TENURE_API Tensor pad(Arg x, const Paddings& paddings, Scalar value = 0);  // below 0: a cut
 enum class Mirror : std::uint8_t {
   reflect,    // without the edge: c b | a b c | b a
   symmetric,  // with it:        b a | a b c | c b

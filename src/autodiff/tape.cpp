@@ -70,6 +70,10 @@ class Step final : public ops::GradContext {
     if (saved.is_symbolic()) return materialise(saved, node_.op->name, site_);
     if (!try_pin(saved)) raise_disposed(saved, {.op = "gradient", .site = site_});
     const Pinned pinned{saved};
+    const SessionState* current = context().session;
+    if (!lends_to(saved.session.load(std::memory_order_relaxed), current)) {
+      raise_wrong_session(saved, {.op = "gradient", .site = site_}, current);
+    }
     return materialise(saved, node_.op->name, site_);
   }
 
@@ -96,36 +100,89 @@ Tensor own(Tensor gradient, std::source_location site) {
 
 }  // namespace
 
+// Inside the tape, for the time of a call; its user may let go of it meanwhile.
+class Tape::Using {
+ public:
+  Using(Tape& tape, const char* op, std::source_location site)
+      : tape_(tape), entered_(tape.enter(op, site)) {
+    tape_.retain();
+  }
+  ~Using() {
+    if (entered_) tape_.leave();
+    tape_.release();
+  }
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+  bool entered() const { return entered_; }
+
+ private:
+  Tape& tape_;
+  bool entered_;
+};
+
 Tape::Tape(TapeOptions options, std::source_location site)
-    : options_(std::move(options)),
-      label_(LabelRef::make("tape", options_.name, site)),
-      home_(&context()) {
-  outer = home_->tapes;
-  home_->tapes = this;
+    : Recorder(context()),
+      options_(std::move(options)),
+      label_(LabelRef::make("tape", options_.name, site)) {
+  ops::list_tape(context(), *this);
   events::span_began(this, "tape", options_.name, site);
 }
 
-Tape::~Tape() { stop(); }
-
 void Tape::stop() noexcept {
-  recording_ = false;
-  if (home_ == nullptr) return;
-  for (ops::Recorder** link = &home_->tapes; *link != nullptr; link = &(*link)->outer) {
-    if (*link != this) continue;
-    *link = outer;
-    events::span_ended(this);
-    break;
+  if (recording_.exchange(false, std::memory_order_acq_rel)) events::span_ended(this);
+}
+
+void Tape::close() noexcept {
+  stop();
+  if (user_.fetch_or(kClosed, std::memory_order_acq_rel) == 0) clear();
+  if (Context* current = t_context) ops::drop_stopped(*current);
+  release();
+}
+
+void Tape::clear() noexcept {
+  nodes_.clear();
+  tracked_.clear();
+}
+
+bool Tape::enter(const char* op, std::source_location site) {
+  const auto self = reinterpret_cast<std::uintptr_t>(&t_context);  // no other thread's
+  std::uintptr_t inside = 0;
+  if (!user_.compare_exchange_strong(inside, self, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) [[unlikely]] {
+    // Closed: its home still has it in its list.
+    if (inside == self || (inside & kClosed) != 0) return false;
+    raise_in_use(op, site);
   }
+  user_site_.store(site, std::memory_order_relaxed);
+  user_op_.store(op, std::memory_order_relaxed);
+  return true;
 }
 
-void Tape::leave_home() noexcept {
-  recording_ = false;
-  home_ = nullptr;
-  events::span_ended(this);
+void Tape::leave() noexcept {
+  std::uintptr_t inside = user_.load(std::memory_order_relaxed);
+  if ((inside & kClosed) == 0 && user_.compare_exchange_strong(inside, 0, std::memory_order_release,
+                                                               std::memory_order_relaxed)) {
+    return;
+  }
+  clear();
 }
 
-bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) {
-  if (!recording_) return false;
+void Tape::raise_in_use(const char* op, std::source_location site) {
+  const std::source_location other = user_site_.load(std::memory_order_relaxed);
+  const char* other_op = user_op_.load(std::memory_order_relaxed);
+  throw_recorded<TapeError>(
+      told(fmt::format("{}: {} is in use on another thread", op, title()),
+           {line_of("born", *label_.get()),
+            {"in use", site_text(other), other_op != nullptr ? other_op : ""},
+            used_line(site, op)},
+           "a tape is used by one thread at a time: let the other finish first, or give each "
+           "thread a tape of its own."),
+      site, other);
+}
+
+bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
+                  std::source_location site) {
+  if (!records() || !enter(op.name, site)) return false;
   ops::Keep keep;
   bool watched = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -134,12 +191,20 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
     watched = true;
     keep = keep | op.grad_keeps.of(i);
   }
-  if (!watched) return false;
-  nodes_.emplace_back();  // filled where it lies: it is large
+  if (!watched) {
+    leave();
+    return false;
+  }
   try {
-    fill_in(nodes_.back(), op, in, attrs, keep);
+    nodes_.emplace_back();  // filled where it lies: it is large
+    try {
+      fill_in(nodes_.back(), op, in, attrs, keep);
+    } catch (...) {
+      nodes_.pop_back();
+      throw;
+    }
   } catch (...) {
-    nodes_.pop_back();
+    leave();
     throw;
   }
   return true;
@@ -177,12 +242,18 @@ void Tape::after(std::span<const Tensor> out) {
     if (kept) value.saved = save(out[i], label_);
     if (has_gradient(value.dtype)) tracked_.insert(value.id);
   }
+  leave();
 }
 
-void Tape::abandon() noexcept { nodes_.pop_back(); }
+void Tape::abandon() noexcept {
+  nodes_.pop_back();
+  leave();
+}
 
-void Tape::read(const Tensor& value) {
-  if (recording_ && options_.watch_variables) tracked_.insert(Access::header(value)->value_id);
+void Tape::read(const Tensor& value, std::source_location site) {
+  if (!options_.watch_variables || !records()) return;
+  const Using inside(*this, "read", site);
+  if (inside.entered()) tracked_.insert(Access::header(value)->value_id);
 }
 
 void Tape::watch(const Tensor& tensor, std::source_location site) {
@@ -197,6 +268,7 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
         {line_of("born", header), line_of("tape", *label_.get()), used_line(site, "watch")},
         "cast it to a floating dtype first, and watch the result.");
   }
+  const Using inside(*this, "watch", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("watch", fmt::format("{} was used up by its gradient()", title()), site);
   }
@@ -306,6 +378,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
                                    const std::vector<Source>& sources,
                                    const GradientOptions& options, std::source_location site) {
   for (const Tensor& target : targets) checked(target, "gradient");
+  const Using inside(*this, "gradient", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("gradient",
                   fmt::format("a tape gives its gradient once, and {} gave it at {}", title(),
@@ -321,15 +394,12 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   // Whatever happens from here on, a tape that is not persistent ends empty.
   struct Finish {
     Tape& tape;
-    bool was_recording = std::exchange(tape.recording_, false);
+    bool was_recording = !tape.options_.persistent && tape.recording_.exchange(false);
     ~Finish() {
-      if (tape.options_.persistent) {
-        tape.recording_ = was_recording;
-      } else {
-        tape.stop();
-        tape.nodes_.clear();
-        tape.tracked_.clear();
-      }
+      if (tape.options_.persistent) return;
+      tape.clear();
+      ops::drop_stopped(context());
+      if (was_recording) events::span_ended(&tape);
     }
   } const finish{*this};
 
@@ -372,7 +442,8 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   return results;
 }
 
-std::size_t Tape::saved_bytes() const {
+std::size_t Tape::saved_bytes(std::source_location site) {
+  const Using inside(*this, "saved_bytes", site);
   std::unordered_set<const Storage*> storages;
   std::size_t bytes = 0;
   const auto add = [&](const TapeValue& value) {
@@ -392,9 +463,9 @@ std::size_t Tape::saved_bytes() const {
 namespace tenure {
 
 GradientTape::GradientTape(TapeOptions options, std::source_location site)
-    : tape_(std::make_unique<detail::Tape>(std::move(options), site)) {}
+    : tape_(new detail::Tape(std::move(options), site)) {}
 
-GradientTape::~GradientTape() = default;
+GradientTape::~GradientTape() { tape_->close(); }
 
 void GradientTape::watch(const Tensor& tensor, std::source_location site) {
   tape_->watch(tensor, site);
@@ -416,6 +487,8 @@ std::vector<Tensor> GradientTape::gradients(const std::vector<Tensor>& targets,
   return tape_->gradient(targets, output_gradients, sources, options, site);
 }
 
-std::size_t GradientTape::saved_bytes() const { return tape_->saved_bytes(); }
+std::size_t GradientTape::saved_bytes(std::source_location site) const {
+  return tape_->saved_bytes(site);
+}
 
 }  // namespace tenure

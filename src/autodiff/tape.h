@@ -6,10 +6,15 @@
 // taken before any buffer is reused, named by why_alive, and released as soon as the backward step
 // that reads it has run (at the end of the tape when it is persistent).
 //
+// One thread uses a tape at a time: it enters, an op being recorded from before it runs until
+// after. Another that comes meanwhile gets a TapeError; a tape that is destroyed meanwhile is
+// emptied by the one inside when it leaves.
+//
 // A gradient is made of public operations, so an outer tape that is recording sees it like any
 // other computation: gradients of gradients need nothing more.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <source_location>
 #include <unordered_map>
@@ -43,24 +48,24 @@ struct TapeNode {
 class Tape final : public ops::Recorder {
  public:
   Tape(TapeOptions options, std::source_location site);
-  ~Tape() override;
-  Tape(const Tape&) = delete;
-  Tape& operator=(const Tape&) = delete;
 
-  bool before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs) override;
+  bool before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
+              std::source_location site) override;
   void after(std::span<const Tensor> out) override;
   void abandon() noexcept override;
-  void read(const Tensor& value) override;
-  void leave_home() noexcept override;
+  void read(const Tensor& value, std::source_location site) override;
+  void stop() noexcept override;
+  void close() noexcept;  // its user let go of it
 
   void watch(const Tensor& tensor, std::source_location site);
   // `seeds` flow into the targets; ones where one is empty.
   std::vector<Tensor> gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,
                                const std::vector<Source>& sources, const GradientOptions& options,
                                std::source_location site);
-  std::size_t saved_bytes() const;
+  std::size_t saved_bytes(std::source_location site);
 
  private:
+  class Using;
   using Gradients = std::unordered_map<std::uint64_t, Tensor>;
 
   void fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
@@ -74,12 +79,19 @@ class Tape final : public ops::Recorder {
   std::string title() const;
   [[noreturn]] void raise_used_up(const char* op, const std::string& problem,
                                   std::source_location site);
-  void stop() noexcept;
+  // False when this thread is inside already, as ops of its own gradient() are.
+  bool enter(const char* op, std::source_location site);
+  void leave() noexcept;
+  [[noreturn]] void raise_in_use(const char* op, std::source_location site);
+  void clear() noexcept;
 
-  TapeOptions options_;
-  LabelRef label_;
-  Context* home_;  // null once the task it was made in has ended
-  bool recording_ = true;
+  static constexpr std::uintptr_t kClosed = 1;
+  std::atomic<std::uintptr_t> user_{0};  // the thread that is inside; kClosed beside it, or alone
+  std::atomic<std::source_location> user_site_{};
+  std::atomic<const char*> user_op_{nullptr};
+  const TapeOptions options_;
+  const LabelRef label_;
+  // Of whoever is inside.
   IdSet tracked_;
   std::vector<TapeNode> nodes_;
   std::source_location first_gradient_{};

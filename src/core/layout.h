@@ -3,11 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "tenure/dtype.h"
 #include "tenure/shape.h"
 
 namespace tenure {
+
+// No tensor has more bytes, so that offsets and sums of a few sizes can be counted too.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
+// Whether every product of some of the dimensions, times an element's bytes, can be counted: also
+// one that leaves out a zero, such as the rows of an empty matrix. All shapes of tensors are; what
+// is computed of them further on need not be checked again.
+inline bool is_countable(const Shape& shape, DType dtype) {
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool counted = true;
+  for (const std::int64_t dim : shape) {
+    counted &= dim >= 0 && !__builtin_mul_overflow(bytes, dim + (dim == 0 ? 1 : 0), &bytes);
+  }
+  return counted && bytes <= kMostBytes;
+}
+[[noreturn]] void raise_not_countable(std::string_view op, const Shape& shape, DType dtype);
 
 struct Layout {
   Shape shape;

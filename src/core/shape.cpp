@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "core/layout.h"
+#include "core/raise.h"
+
 namespace tenure {
 
 Shape::Shape(std::span<const std::int64_t> dims) {
@@ -31,6 +34,14 @@ void Shape::push_back(std::int64_t value) {
   Shape longer = filled(rank_ + 1, value);
   std::copy(begin(), end(), longer.begin());
   *this = std::move(longer);
+}
+
+void raise_not_countable(std::string_view op, const Shape& shape, DType dtype) {
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim < 0; })) {
+    raise<ShapeError>("{}: negative dimension: {}", op, shape);
+  }
+  raise<ShapeError>("{}: more {} than can be counted: {}", op,
+                    is_countable(shape, DType::int8) ? "bytes" : "elements", shape);
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <limits>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "graph/program.h"
+#include "memory/text.h"
 #include "ops/strides.h"
 #include "ops/views.h"
 #include "tensor/variable_state.h"
@@ -289,8 +291,8 @@ class Builder {
     step.node = node;
     if (node != nullptr) step.attrs = node->attrs.ref();
     step.first = static_cast<std::uint32_t>(operands_.size());
-    step.inputs = static_cast<std::uint16_t>(in.size());
-    step.outputs = static_cast<std::uint16_t>(out.size());
+    step.inputs = static_cast<std::uint32_t>(in.size());
+    step.outputs = static_cast<std::uint32_t>(out.size());
     operands_.insert(operands_.end(), in.begin(), in.end());
     operands_.insert(operands_.end(), out.begin(), out.end());
     for (const std::uint32_t place : in) touch(p_.places_[place].buffer);
@@ -419,6 +421,12 @@ class Builder {
           {lives_[b].begin, lives_[b].end + 1, static_cast<std::int64_t>(p_.buffers_[b].bytes)});
       which.push_back(b);
     }
+    std::int64_t all = 0;
+    for (const plan::Buffer& buffer : wanted) all = count_sum(all, buffer.size);
+    if (all > kMostBytes) {
+      raise<ShapeError>("{}: its values have more bytes than can be counted",
+                        detail::label_text(*graph_.function.get()));
+    }
     const auto begin = std::chrono::steady_clock::now();
     const plan::Plan made = plan::make_plan(wanted, {.alignment = kAlignment});
     p_.plan_us_ =
@@ -470,7 +478,7 @@ std::size_t Program::stack_bytes() const {
 
 std::size_t Program::held_bytes() const {
   std::size_t bytes = 0;
-  for (const Constant& constant : graph_.constants) bytes += constant.storage->get()->nbytes;
+  for (const Constant& constant : graph_.constants) bytes += constant.storage().nbytes;
   for (const Capture& capture : graph_.captures) bytes += capture.header().storage->nbytes;
   for (const Control& control : controls_) {
     for (const auto& body : control.bodies) bytes += body->held_bytes();

@@ -101,7 +101,7 @@ void call_as_one(Program& program, std::span<const Tensor> in, std::span<Tensor>
   std::vector<std::unique_ptr<detail::Pin>> pins;
   pins.reserve(all.size());
   for (const Tensor& x : all) pins.push_back(std::make_unique<detail::Pin>(x, "call", site));
-  ops::Recording recording(detail::context().tapes, kCall, all, ops::ref(attrs));
+  ops::Recording recording(detail::context(), kCall, all, ops::ref(attrs), site);
   std::vector<Tensor> made(out.size());
   {
     std::optional<OwnCounters> counters;

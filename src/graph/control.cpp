@@ -50,8 +50,10 @@ std::vector<Tensor> run(const ops::OpDef& op, std::vector<Tensor> in, const Cont
 template <class F>
 std::shared_ptr<const Graph> graph_of(const detail::LabelRef& function,
                                       const std::vector<Value>& inputs, F&& fn) {
-  const std::source_location site = detail::context().call.site;
+  const detail::UserCall call = detail::context().call;
+  const std::source_location site = call.site;
   Trace trace(function);
+  const detail::CallScope same_call(call.op, site, call.backward);  // a trace begins without one
   std::vector<Tensor> in;
   in.reserve(inputs.size());
   for (const Value& value : inputs) in.push_back(trace.add_input(value.shape, value.dtype, site));
@@ -67,10 +69,10 @@ std::vector<Tensor> differentiate(const Graph& body, const std::vector<Tensor>& 
                                   const std::vector<std::size_t>& flowing,
                                   const std::vector<Tensor>& dy) {
   const std::source_location site = detail::context().call.site;
-  GradientTape tape({.watch_variables = false});
+  GradientTape tape({.watch_variables = false}, site);
   std::vector<Source> sources;
   for (const std::size_t i : wanted) {
-    tape.watch(in[i]);
+    tape.watch(in[i], site);
     sources.emplace_back(in[i]);
   }
   std::vector<Tensor> out(body.results.size()), targets;

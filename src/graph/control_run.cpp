@@ -47,7 +47,7 @@ class BodyRun {
       } else if (buffer.where == Program::Where::capture) {
         base = program.graph_.captures[buffer.index].header().storage->data;
       } else if (buffer.where == Program::Where::constant) {
-        base = program.graph_.constants[buffer.index].storage->get()->data;
+        base = program.graph_.constants[buffer.index].storage().data;
       }
     }
   }

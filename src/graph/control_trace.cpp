@@ -388,7 +388,7 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
   }
   const auto assigned = graph::assigned_in(bodies);
   for (const auto& variable : assigned) {
-    const Tensor before = around.read(variable, site);
+    const Tensor before = around.value_of(variable, site);
     for (TracedBody& body : bodies) {
       body.graph.results.push_back(graph::value_at_end(body, variable, before));
     }
@@ -427,7 +427,7 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
   // A variable that the loop assigns is part of its state.
   const auto assigned = graph::assigned_in(bodies);
   for (const auto& variable : assigned) {
-    const Tensor before = around.read(variable, site), origin = around.origin(variable, site);
+    const Tensor before = around.value_of(variable, site), origin = around.origin(variable, site);
     bodies[1].graph.results.push_back(graph::value_at_end(bodies[1], variable, before));
     for (TracedBody& each : bodies) {
       each.graph.inputs.push_back(graph::value_at_begin(each, variable, origin, site));
@@ -479,7 +479,7 @@ std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::ve
   const auto assigned = graph::assigned_in(bodies);
   for (std::size_t i = 0; i < assigned.size(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(own + i);
-    const Tensor before = around->read(assigned[i], site);
+    const Tensor before = around->value_of(assigned[i], site);
     const Tensor origin = around->origin(assigned[i], site);
     const graph::ValueId end = graph::value_at_end(traced, assigned[i], before);
     traced.graph.results.insert(traced.graph.results.begin() + at, end);

@@ -1,5 +1,6 @@
 #include "graph/donation.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "core/raise.h"
@@ -43,44 +44,84 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
   return given;
 }
 
+std::uint32_t argument_copies(std::span<const Tensor> in, std::size_t i) {
+  const auto same = std::ranges::count(in, Access::header(in[i]), Access::header);
+  return static_cast<std::uint32_t>(2 * same);
+}
+
 Donation::Donation(std::span<const Tensor> in, std::span<const std::size_t> donated,
                    const detail::LabelRef& function, std::source_location site)
     : in_(in), donated_(donated), function_(function), site_(site) {
   for (const std::size_t i : donated) {
-    const Header& header = *Access::header(in[i]);
-    if (header.is_symbolic()) continue;  // the plan of the function around decides
+    const Header& header = detail::checked(in[i], "donate");
     for (std::size_t j = 0; j < in.size(); ++j) {
-      if (j != i && Access::header(in[j]) == &header) {
-        detail::raise_told<ValueError>(
-            fmt::format("donate: argument {} is also argument {}", i, j),
-            {line_of("born", header), line_of("function", *function.get()),
-             detail::used_line(site, "call")},
-            "pass a clone as one of them, without donate.");
-      }
+      if (j != i && Access::header(in[j]) == &header) refuse_twice(i, j);
     }
-    const detail::Pin pin(in[i], "donate", site);
-    const bool shared = pin->storage->handles.load(std::memory_order_acquire) != 1;
-    if (!shared && !pin->storage->is_external()) continue;
-    std::vector<detail::Line> lines{line_of("born", header), line_of("function", *function.get()),
-                                    detail::used_line(site, "call")};
-    for (const Holder& holder : why_alive(in[i])) lines.push_back({"holder", holder.text, ""});
-    detail::raise_told<ValueError>(
-        fmt::format("donate: argument {}, {} {}, does not own its bytes alone{}", i,
-                    header.layout.dtype, header.layout.shape,
-                    shared ? "" : " (they came from outside)"),
-        lines, "pass it without donate, pass a copy (x + 0), or let go of the others first.");
+    if (header.is_symbolic()) continue;  // the plan of the function around decides
+    bool owns_bytes = false;
+    {
+      const detail::Pin pin(in[i], "donate", site, argument_copies(in, i));
+      owns_bytes = pin->storage->handles.load(std::memory_order_acquire) == 1 &&
+                   !pin->storage->is_external();
+    }
+    if (!owns_bytes) refuse_held(i);
   }
 }
 
-void Donation::take() const {
+void Donation::refuse_twice(std::size_t i, std::size_t j) const {
+  const bool both = std::ranges::find(donated_, j) != donated_.end();
+  detail::raise_told<ValueError>(
+      fmt::format("donate: argument {} is also argument {}{}", i, j, both ? ", given twice" : ""),
+      {line_of("born", *Access::header(in_[i])), line_of("function", *function_.get()),
+       detail::used_line(site_, "call")},
+      "pass a copy (x + 0) as one of them: a clone has the same bytes.");
+}
+
+void Donation::refuse_held(std::size_t i) const {
+  Header& header = *Access::header(in_[i]);
+  std::vector<detail::Line> lines{line_of("born", header), line_of("function", *function_.get()),
+                                  detail::used_line(site_, "call")};
+  bool external = false;
+  {
+    const detail::Pin pin(in_[i], "donate", site_, argument_copies(in_, i));
+    external = pin->storage->is_external();
+  }
+  if (!external) {
+    for (detail::Line& line : other_holder_lines(header)) lines.push_back(std::move(line));
+  }
+  detail::raise_told<ValueError>(
+      fmt::format("donate: argument {}, {} {}, does not own its bytes alone{}", i,
+                  header.layout.dtype, header.layout.shape,
+                  external ? " (they came from outside)" : ""),
+      lines, "pass it without donate, pass a copy (x + 0), or let go of the others first.");
+}
+
+void Donation::take(std::span<const detail::StorageRef> held) const {
+  for (;;) {
+    std::size_t taken = 0;
+    detail::Taking last = detail::Taking::taken;
+    for (; taken < donated_.size(); ++taken) {
+      const std::size_t i = donated_[taken];
+      last = try_take(*Access::header(in_[i]), held[i].get());
+      if (last != detail::Taking::taken) break;
+    }
+    if (taken == donated_.size()) break;
+    for (std::size_t t = 0; t < taken; ++t) let_be(*Access::header(in_[donated_[t]]));
+    if (last == detail::Taking::in_use) {
+      std::this_thread::yield();  // a use that another thread had begun ends on what was there
+      continue;
+    }
+    refuse_held(donated_[taken]);  // or it has ended, which the refusal finds
+  }
+  for (const std::size_t i : donated_) {
+    end_taken(*Access::header(in_[i]), Cause::donated, site_, function_);
+  }
+}
+
+void Donation::end() const {
   for (const std::size_t i : donated_) {
     Header& header = *Access::header(in_[i]);
-    if (header.is_symbolic()) continue;
-    kill(header, Cause::donated, site_, function_);
-    // A use that another thread had begun ends on what was there.
-    while ((header.life.load(std::memory_order_acquire) & Header::kPins) != 0) {
-      std::this_thread::yield();
-    }
+    if (!header.is_symbolic()) kill(header, Cause::donated, site_, function_);
   }
 }
 

@@ -14,15 +14,25 @@ namespace tenure::graph {
 std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated,
                                   std::source_location site);
 
-// The donations of one call. Nothing else may use the bytes; they are taken only once nothing can
-// fail any more for want of memory.
+// How many handles of an argument are a call's own: the argument's copy, and the one in `in`, for
+// each time it was given.
+std::uint32_t argument_copies(std::span<const Tensor> in, std::size_t i);
+
+// The donations of one call. What cannot be given is refused at once; whether nobody else uses the
+// bytes is judged again when they are taken, which is when nothing can fail any more for want of
+// memory. Then the tensors die of the call.
 class Donation {
  public:
   Donation(std::span<const Tensor> in, std::span<const std::size_t> donated,
            const detail::LabelRef& function, std::source_location site);
-  void take() const;  // the tensors die of the call
+  // For a call that writes to the bytes; `held` are those of all arguments, as the call holds them.
+  void take(std::span<const detail::StorageRef> held) const;
+  void end() const;  // for one that does not
 
  private:
+  [[noreturn]] void refuse_twice(std::size_t i, std::size_t j) const;
+  [[noreturn]] void refuse_held(std::size_t i) const;
+
   std::span<const Tensor> in_;
   std::span<const std::size_t> donated_;
   const detail::LabelRef& function_;

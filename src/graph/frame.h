@@ -2,6 +2,8 @@
 // everything.
 #pragma once
 
+#include <new>
+
 #include "graph/program.h"
 
 namespace tenure::graph {
@@ -25,7 +27,10 @@ class Program::FrameLease {
     frame_->old.clear();
     frame_->held.clear();
     const std::lock_guard lock(program_.mutex_);
-    program_.free_.push_back(std::move(frame_));
+    try {
+      program_.free_.push_back(std::move(frame_));
+    } catch (const std::bad_alloc&) {  // the next call makes one of its own
+    }
   }
   FrameLease(const FrameLease&) = delete;
   FrameLease& operator=(const FrameLease&) = delete;

@@ -361,10 +361,13 @@ std::shared_ptr<const FreeDims::Template> FreeDims::template_for(const NewCall& 
   // Traced without the lock: the user's function may call this one, or take its time.
   Probing probing(*this, call, fixed);
   auto made = std::make_shared<const Template>(probing.run(key));
+  std::list<std::shared_ptr<const Template>> dropped;  // let go of without the lock
   const std::lock_guard lock(mutex_);
   if (auto found = find()) return found;
   templates_.push_front(made);
-  if (templates_.size() > most_templates) templates_.pop_back();
+  if (templates_.size() > most_templates) {
+    dropped.splice(dropped.end(), templates_, std::prev(templates_.end()));
+  }
   return made;
 }
 

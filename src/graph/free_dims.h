@@ -86,7 +86,7 @@ class FreeDims {
   std::vector<std::optional<std::vector<Dim>>> declared_;  // per argument
   std::vector<std::string> names_;
   std::vector<Place> places_;
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   std::list<std::shared_ptr<const Template>> templates_;  // the most recently used first
 };
 

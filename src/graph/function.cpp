@@ -16,8 +16,10 @@
 #include "graph/program.h"
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
+#include "ops/recorder.h"
 
 namespace tenure::detail {
 
@@ -60,7 +62,7 @@ struct FunctionState {
   LabelRef label;
   FunctionOptions options;
   std::uint64_t number;  // no other function's
-  std::mutex mutex;
+  Mutex mutex;
   std::list<Entry> entries;  // the most recently used first
   graph::FreeDims free_dims;
   bool warned = false;
@@ -76,7 +78,7 @@ struct Functions {
     static Functions* functions = new Functions;
     return *functions;
   }
-  std::mutex mutex;
+  ProcessMutex mutex;
   std::set<FunctionState*> all;
 };
 
@@ -157,30 +159,28 @@ std::string what_changes(const std::list<Entry>& entries) {
 
 class InProgress {
  public:
-  InProgress(FunctionState& state, const Key& key, std::source_location site) : state_(state) {
+  InProgress(FunctionState& state, const Key& key, std::source_location site)
+      : state_(state), mine_{std::this_thread::get_id(), {key.words().begin(), key.words().end()}} {
     const std::lock_guard lock(state.mutex);
-    std::pair mine{std::this_thread::get_id(), std::vector(key.words().begin(), key.words().end())};
-    if (std::ranges::find(state.in_progress, mine) != state.in_progress.end()) {
+    if (std::ranges::find(state.in_progress, mine_) != state.in_progress.end()) {
       raise_told<UnsupportedError>(
           fmt::format("{} calls itself with the arguments it is being traced for, without end",
                       label_text(*state.label.get())),
           {line_of("born", *state.label.get()), used_line(site, "call")},
           "use while_loop, or call it with a number that counts down.");
     }
-    words_ = mine.second;
-    state.in_progress.push_back(std::move(mine));
+    state.in_progress.push_back(mine_);
   }
-  ~InProgress() {
+  ~InProgress() {  // also when there is no memory: it makes nothing
     const std::lock_guard lock(state_.mutex);
-    const auto mine = std::pair{std::this_thread::get_id(), words_};
-    state_.in_progress.erase(std::ranges::find(state_.in_progress, mine));
+    state_.in_progress.erase(std::ranges::find(state_.in_progress, mine_));
   }
   InProgress(const InProgress&) = delete;
   InProgress& operator=(const InProgress&) = delete;
 
  private:
   FunctionState& state_;
-  std::vector<std::int64_t> words_;
+  std::pair<std::thread::id, std::vector<std::int64_t>> mine_;
 };
 
 Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> in,
@@ -213,28 +213,39 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   return entry;
 }
 
-// Drops what has not been used for longest while there is too much; says so once.
-void enforce_bounds(FunctionState& state) {
+// Takes out what has not been used for longest while there is too much; `warning` says so, once.
+// The caller lets go of it, and warns, without the lock: both may call the user's code.
+std::list<Entry> enforce_bounds(FunctionState& state, std::string& warning) {
   const FunctionOptions& options = state.options;
   std::size_t bytes = 0;
   for (const Entry& entry : state.entries) bytes += entry.program->held_bytes();
   const auto too_much = [&] {
     return state.entries.size() > options.most_traces || bytes > options.most_bytes;
   };
-  if (!too_much() || state.entries.size() < 2) return;
+  std::list<Entry> dropped;
+  if (!too_much() || state.entries.size() < 2) return dropped;
   if (!state.entries.front().shared && !std::exchange(state.warned, true)) {
     const bool traces = state.entries.size() > options.most_traces;
-    warn(fmt::format(
+    warning = fmt::format(
         "{} has {}, of which the least recently used are dropped: {}",
         label_text(*state.label.get()),
         traces ? fmt::format("more than {} traces", options.most_traces)
                : fmt::format("traces that hold {} bytes, more than {}", bytes, options.most_bytes),
-        what_changes(state.entries)));
+        what_changes(state.entries));
   }
   while (too_much() && state.entries.size() > 1) {
     bytes -= state.entries.back().program->held_bytes();
-    state.entries.pop_back();
+    dropped.splice(dropped.begin(), state.entries, std::prev(state.entries.end()));
   }
+  return dropped;
+}
+
+FunctionState& checked(const std::shared_ptr<FunctionState>& state, const char* what) {
+  if (state == nullptr) [[unlikely]] {
+    raise<ValueError>(
+        "{}: the Function is empty (moved from): use the one it was moved to, or a copy", what);
+  }
+  return *state;
 }
 
 }  // namespace
@@ -258,7 +269,9 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
 std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
                                          std::span<const std::size_t> donated, TensorList& out,
                                          const Tracing& tracing, std::source_location site) const {
+  checked(state_, "call");
   const events::Span span("call", state_->label->text, site, state_->number);
+  const graph::Donation donation(in, donated, state_->label, site);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;
@@ -278,30 +291,37 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
     Entry entry = make_entry(*state_, key, in, donated, tracing, site);
     program = entry.program;
     shape = entry.result_shape;
-    const std::lock_guard lock(state_->mutex);
-    // Not at sizes that stand for others, while another function is traced.
-    if (context().free == nullptr) state_->entries.push_front(std::move(entry));
-    enforce_bounds(*state_);
+    std::string warning;
+    std::list<Entry> dropped;
+    {
+      const std::lock_guard lock(state_->mutex);
+      // Not at sizes that stand for others, while another function is traced.
+      if (context().free == nullptr) state_->entries.push_front(std::move(entry));
+      dropped = enforce_bounds(*state_, warning);
+    }
+    dropped.clear();
+    if (!warning.empty()) warn(warning);
   }
   out.resize(program->written().results.size());
-  const Context& current = context();
-  const bool watched = current.trace != nullptr || current.tapes != nullptr;
-  const graph::Donation donation(in, donated, state_->label, site);
+  Context& current = context();
+  const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
+  graph::check_captures(program->written(), site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);
     return shape;
   }
+  graph::check_arguments(program->written(), in, site);
   if (state_->options.checkpoint) {
     graph::call_as_one(*program, in, out.span(), site);
   } else {
     graph::interpret(program->written(), in, out.span(), site);
   }
-  donation.take();
+  donation.end();
   return shape;
 }
 
 void FunctionCore::input(int argument, std::vector<Dim> dims) {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "input").mutex);
   if (!state_->entries.empty()) {
     raise_told<ValueError>(fmt::format("input: {} was called before: declare its arguments first",
                                        label_text(*state_->label.get())),
@@ -310,10 +330,10 @@ void FunctionCore::input(int argument, std::vector<Dim> dims) {
   state_->free_dims.declare(*state_->label.get(), argument, std::move(dims));
 }
 
-std::string FunctionCore::name() const { return state_->label->text; }
+std::string FunctionCore::name() const { return checked(state_, "name").label->text; }
 
 std::vector<TraceInfo> FunctionCore::traces() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "traces").mutex);
   std::vector<TraceInfo> infos;
   for (const Entry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
@@ -325,7 +345,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
 }
 
 std::vector<CaptureInfo> FunctionCore::captures() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "captures").mutex);
   std::vector<CaptureInfo> infos;
   const auto add = [&infos](const graph::Graph& graph) {
     for (const graph::Capture& capture : graph.captures) {
@@ -343,7 +363,7 @@ std::vector<CaptureInfo> FunctionCore::captures() const {
 }
 
 PlanInfo FunctionCore::plan() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "plan").mutex);
   PlanInfo info;
   if (state_->entries.empty()) return info;
   const graph::Program& program = *state_->entries.front().program;
@@ -372,7 +392,7 @@ PlanInfo FunctionCore::plan() const {
 }
 
 std::string FunctionCore::dump(DumpOptions options) const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "dump").mutex);
   std::string text;
   for (const Entry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
@@ -382,7 +402,7 @@ std::string FunctionCore::dump(DumpOptions options) const {
 }
 
 std::string FunctionCore::dot() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(checked(state_, "dot").mutex);
   std::string text;
   for (const Entry& entry : state_->entries) text += graph::dot(entry.program->written());
   return text;

@@ -45,10 +45,12 @@ struct Capture {
   const detail::Header& header() const { return *saved->get(); }
 };
 
-// A value that was computed beforehand, row-major.
+// A value that was computed beforehand, row-major, held as a saved value.
 struct Constant {
-  std::shared_ptr<const detail::StorageRef> storage;
+  std::shared_ptr<const detail::Saved> saved;
   ValueId value = 0;
+
+  detail::Storage& storage() const { return *saved->get()->storage; }
 };
 
 struct VariableUse {

@@ -32,25 +32,29 @@ StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location si
   return StorageRef(pin->storage);
 }
 
-// Refuses what has ended, or is of another session, in the name of the function. `input` is -1 for
-// what is no argument.
-void check_usable(const Header& header, const detail::Context& context,
-                  const detail::Label* function, int input, std::source_location site) {
-  const bool here = header.session.load(std::memory_order_relaxed) == context.session;
-  if (here && !header.is_dead()) [[likely]]
-    return;
-  constexpr std::uint32_t kCopies = 3;  // of an argument's handle, on the way here
+[[noreturn, gnu::noinline]] void raise_unusable(const Header& header,
+                                                const detail::Context& context,
+                                                const detail::Label* function, int input,
+                                                std::uint32_t own_handles,
+                                                std::source_location site) {
   const std::string op = function != nullptr ? label_text(*function) : "call";
-  const detail::Use use{op, input, site, input < 0 ? 0 : kCopies};
+  const detail::Use use{op, input, site, own_handles};
   if (header.is_dead()) raise_disposed(header, use);
   raise_wrong_session(header, use, context.session);
 }
 
-StorageRef held_value(detail::VariableState& variable, const detail::Context& context,
+bool is_usable(const Header& header, const detail::Context& context) {
+  return header.session.load(std::memory_order_relaxed) == context.session && !header.is_dead();
+}
+
+// What a variable holds, if it is read; refused in the name of the function when it has ended or is
+// of another session.
+StorageRef held_value(const VariableUse& use, const detail::Context& context,
                       const detail::Label* function, std::source_location site) {
-  const std::lock_guard lock(variable.mutex);
-  Header& slot = *variable.value.get();
-  check_usable(slot, context, function, -1, site);
+  const std::lock_guard lock(use.variable->mutex);
+  Header& slot = *use.variable->value.get();
+  if (!is_usable(slot, context)) raise_unusable(slot, context, function, -1, 0, site);
+  if (!use.read) return {};
   if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site});
   detail::retain(slot.storage);
   StorageRef held(slot.storage);
@@ -113,6 +117,31 @@ StorageRef share(Storage* storage) {
 }
 
 }  // namespace
+
+void check_arguments(const Graph& graph, std::span<const Tensor> in, std::source_location site) {
+  const detail::Context& context = detail::context();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Header& header = *Access::header(in[i]);
+    // In a trace a symbolic one may be of it, and others are captured.
+    if (header.is_symbolic() && context.trace != nullptr) continue;
+    const bool lent = context.trace != nullptr && !header.is_dead() &&
+                      lends_to(header.session.load(std::memory_order_relaxed), context.session);
+    if (lent || is_usable(header, context)) continue;
+    raise_unusable(header, context, graph.function.get(), static_cast<int>(i),
+                   argument_copies(in, i), site);
+  }
+}
+
+void check_captures(const Graph& graph, std::source_location site) {
+  const detail::SessionState* current = detail::context().session;
+  for (const Capture& capture : graph.captures) {
+    const Header& header = capture.header();
+    if (lends_to(header.session.load(std::memory_order_relaxed), current)) [[likely]]
+      continue;
+    const std::string op = label_text(*graph.function.get());
+    raise_wrong_session(header, {.op = op, .site = site}, current);
+  }
+}
 
 std::uint64_t take_counters(std::uint64_t count) {
   return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
@@ -192,19 +221,13 @@ class Program::Call {
   void run(std::span<const Tensor> in, std::span<Tensor> out, const Donation* donation) {
     hold(in);
     find_memory();
-    if (donation != nullptr) donation->take();
+    if (donation != nullptr) donation->take(frame_->held);
     p_.patch(*frame_, p_.patches_);
     frame_->segments.assign(1, take_counters(p_.graph_.draws[0]));
     p_.run_steps(*frame_, 0, p_.writes_begin_, site_);
+    make_results(out);  // before the first write: it is the last that may find no memory
     begin_writes();
     p_.run_steps(*frame_, p_.writes_begin_, p_.steps_.size(), site_);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Place& place = p_.places_[p_.graph_.results[i]];
-      Layout layout = place.layout;
-      StorageRef storage = bytes_of(place, layout);
-      out[i] =
-          Access::adopt(new_tensor(context_, std::move(layout), std::move(storage), "call", site_));
-    }
     finish_writes();
   }
 
@@ -212,16 +235,16 @@ class Program::Call {
   void hold(std::span<const Tensor> in) {
     const detail::Label* function = p_.graph_.function.get();
     for (std::size_t i = 0; i < in.size(); ++i) {
-      check_usable(*Access::header(in[i]), context_, function, static_cast<int>(i), site_);
+      const Header& header = *Access::header(in[i]);
+      if (!is_usable(header, context_)) [[unlikely]] {
+        raise_unusable(header, context_, function, static_cast<int>(i), argument_copies(in, i),
+                       site_);
+      }
       frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
     }
     variables_ = frame_->held.size();
     for (const VariableUse& use : p_.graph_.variables) {
-      frame_->held.push_back(use.read ? held_value(*use.variable, context_, function, site_)
-                                      : StorageRef());
-    }
-    for (const Capture& capture : p_.graph_.captures) {
-      check_usable(capture.header(), context_, function, -1, site_);
+      frame_->held.push_back(held_value(use, context_, function, site_));
     }
     results_ = frame_->held.size();
     frame_->held.resize(results_ + p_.result_buffers_);
@@ -245,7 +268,7 @@ class Program::Call {
         case Where::assigned:
           break;
         case Where::constant:
-          base = p_.graph_.constants[buffer.index].storage->get()->data;
+          base = p_.graph_.constants[buffer.index].storage().data;
           break;
         case Where::arena:
           base = arena_ ? arena_->data + buffer.offset : nullptr;
@@ -260,6 +283,16 @@ class Program::Call {
 
   StorageRef allocate(std::size_t bytes) const {
     return StorageRef(detail::allocate_storage({}, bytes, context_.session));
+  }
+
+  void make_results(std::span<Tensor> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Place& place = p_.places_[p_.graph_.results[i]];
+      Layout layout = place.layout;
+      StorageRef storage = bytes_of(place, layout);
+      out[i] =
+          Access::adopt(new_tensor(context_, std::move(layout), std::move(storage), "call", site_));
+    }
   }
 
   // From here on nobody else reads the variables that change, and nothing can fail: each is written
@@ -318,7 +351,7 @@ class Program::Call {
       case Where::variable:
         return share(frame_->held[variables_ + buffer.index].get());
       case Where::constant:
-        return share(p_.graph_.constants[buffer.index].storage->get());
+        return share(&p_.graph_.constants[buffer.index].storage());
       case Where::result:
         return share(frame_->held[results_ + buffer.index].get());
       case Where::assigned:

@@ -95,8 +95,8 @@ class Program {
     const Node* node = nullptr;   // none for a copy
     ops::AttrsRef attrs;
     std::uint32_t first = 0;  // of its views: inputs, then outputs
-    std::uint16_t inputs = 0;
-    std::uint16_t outputs = 0;
+    std::uint32_t inputs = 0;
+    std::uint32_t outputs = 0;
     std::int32_t scratch = -1;  // a buffer
     std::int32_t random = -1;   // its index among those that draw random numbers
     std::int32_t control = -1;
@@ -128,11 +128,11 @@ class Program {
     std::vector<std::byte*> bases;   // of buffers
     std::vector<std::byte*> inputs;  // of their first elements
     std::vector<ops::AttrsBox> random;
-    std::vector<std::uint64_t> segments;              // where their random numbers begin
-    std::vector<detail::StorageRef> held;             // inputs, then variables, then results
-    std::vector<std::unique_lock<std::mutex>> locks;  // of variables that change
-    std::vector<detail::Header*> pinned;              // their slots
-    std::vector<detail::StorageRef> old;              // what they held before
+    std::vector<std::uint64_t> segments;                 // where their random numbers begin
+    std::vector<detail::StorageRef> held;                // inputs, then variables, then results
+    std::vector<std::unique_lock<detail::Mutex>> locks;  // of variables that change
+    std::vector<detail::Header*> pinned;                 // their slots
+    std::vector<detail::StorageRef> old;                 // what they held before
   };
   class FrameLease;
   class Call;
@@ -163,9 +163,17 @@ class Program {
   std::size_t bound_bytes_ = 0;
   double plan_us_ = 0;
   std::atomic<std::size_t> stack_bytes_{0};  // the most that a loop's stack held
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
+
+// Refuses arguments that have ended, or are of another session: before a call that a tape or a
+// trace sees, in which an operation would refuse them in its own name. A program that runs does so
+// itself.
+void check_arguments(const Graph& graph, std::span<const Tensor> in, std::source_location site);
+
+// Refuses a call in a session that the function's captures are not lent to.
+void check_captures(const Graph& graph, std::source_location site);
 
 // As many random counters of the current generator; gives the first.
 std::uint64_t take_counters(std::uint64_t count);

@@ -16,6 +16,7 @@
 namespace tenure::graph {
 
 using detail::Access;
+using detail::For;
 using detail::Header;
 
 Trace::Trace(detail::LabelRef function, bool check_escapes)
@@ -44,22 +45,23 @@ Trace::Trace(detail::LabelRef function, Trace* around, bool check_escapes)
 }
 
 Trace::~Trace() {
+  detail::leave_tapes(context_);  // those made in it that are still there record no more
   const auto scope = context_.scope;
   context_ = before_;
   context_.scope = scope;
 }
 
-Tensor Trace::symbol(Layout layout, const char* op, std::source_location site,
+Tensor Trace::symbol(Layout layout, detail::For whom, const char* op, std::source_location site,
                      std::uint64_t value_id) {
   const auto value = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({layout.shape, layout.dtype});
   symbols_.push_back(Access::adopt(new_symbolic(context_, std::move(layout), {id_, body_, value},
-                                                graph_.function, op, site, value_id)));
+                                                graph_.function, whom, op, site, value_id)));
   return symbols_.back();
 }
 
 Tensor Trace::add_input(const Shape& shape, DType dtype, std::source_location site) {
-  Tensor input = symbol(contiguous_layout(shape, dtype), "argument", site);
+  Tensor input = symbol(contiguous_layout(shape, dtype), For::library, "argument", site);
   graph_.inputs.push_back(Access::header(input)->value);
   return input;
 }
@@ -76,13 +78,14 @@ Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_l
   const detail::Use use{op, input, site, 1};
   if (header.is_symbolic()) {
     if (header.trace != id_) raise_symbolic(header, use, id_);
+    if (header.is_disposed()) raise_disposed(header, use);
     if (header.body == body_) return x;
     if (!is_around(header.body)) raise_left_body(header, use);
     return import(around_->stand_in(x, op, input, site), nullptr, site);
   }
   if (!try_pin(header)) raise_disposed(header, use);
   const detail::Pinned pinned{header};
-  if (header.session.load(std::memory_order_relaxed) != context_.session) {
+  if (!lends_to(header.session.load(std::memory_order_relaxed), context_.session)) {
     raise_wrong_session(header, use, context_.session);
   }
   if (around_ != nullptr) return import(around_->stand_in(x, op, input, site), nullptr, site);
@@ -96,8 +99,9 @@ Tensor Trace::import(const Tensor& outer, const std::shared_ptr<detail::Variable
   if (const auto known = imported_.find(key); known != imported_.end()) {
     return symbols_[known->second];
   }
-  const Tensor inside = symbol(contiguous_layout(header.layout.shape, header.layout.dtype),
-                               variable ? "read" : header.birth.op, site, header.value_id);
+  const Tensor inside =
+      symbol(contiguous_layout(header.layout.shape, header.layout.dtype), For::library,
+             variable ? "read" : header.birth.op, site, header.value_id);
   imports_.push_back({outer, variable, Access::header(inside)->value});
   imported_.emplace(key, Access::header(inside)->value);
   return inside;
@@ -108,8 +112,13 @@ Tensor Trace::capture(Header& header, std::source_location site) {
     return symbols_[found->second];
   }
   detail::Saved saved(new_saved(header, detail::Claim::other, graph_.function));
-  Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), "capture",
-                        site, header.value_id);
+  if (header.storage->session.load(std::memory_order_relaxed) == nullptr) {
+    // Another function's capture, shown to this session: it serves every one, as it did there.
+    const std::lock_guard lock(detail::storage_moves());
+    move_holder(*saved.get(), nullptr);
+  }
+  Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), For::library,
+                        "capture", site, header.value_id);
   const ValueId value = Access::header(stand)->value;
   graph_.captures.push_back({std::make_shared<const detail::Saved>(std::move(saved)), value});
   captured_.emplace(header.id, value);
@@ -118,6 +127,12 @@ Tensor Trace::capture(Header& header, std::source_location site) {
 
 void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
                    std::source_location site, std::span<Layout> layouts, std::span<Tensor> out) {
+  add_node(op, in, attrs, site, layouts, out, For::user);
+}
+
+void Trace::add_node(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
+                     std::source_location site, std::span<Layout> layouts, std::span<Tensor> out,
+                     For whom) {
   Node node;
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
@@ -127,14 +142,19 @@ void Trace::append(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsR
   for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
   const std::uint64_t value_id = op.same_value ? Access::header(in.back())->value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = symbol(std::move(layouts[i]), op.name, site, value_id);
+    out[i] = symbol(std::move(layouts[i]), whom, op.name, site, value_id);
     node.out.push_back(Access::header(out[i])->value);
   }
   if (node.random && op.reseed == nullptr) {
     const std::uint64_t next = random_.next.load(std::memory_order_relaxed);
+    const std::uint64_t segment = (next >> ops::kSegmentShift) + 1;
+    if (segment == ops::kMostSegments) {
+      raise<UnsupportedError>(
+          "{}: more than {} branches and loops of one function draw random numbers", op.name,
+          ops::kMostSegments - 1);
+    }
     graph_.draws.push_back(next & ops::kSegmentMask);
-    random_.next.store(((next >> ops::kSegmentShift) + 1) << ops::kSegmentShift,
-                       std::memory_order_relaxed);
+    random_.next.store(segment << ops::kSegmentShift, std::memory_order_relaxed);
   }
   graph_.nodes.push_back(std::move(node));
 }
@@ -156,41 +176,52 @@ VariableUse& Trace::use_of(const std::shared_ptr<detail::VariableState>& variabl
   return graph_.variables[known->second];
 }
 
-void Trace::tell_tapes_around(const detail::VariableState& variable, const Tensor& value) const {
+void Trace::tell_tapes_around(const detail::VariableState& variable, const Tensor& value,
+                              std::source_location site) const {
   if (!variable.trainable) return;
-  for (ops::Recorder* tape = before_.tapes; tape != nullptr; tape = tape->outer) tape->read(value);
+  for (ops::Recorder* tape = before_.tapes; tape != nullptr; tape = tape->outer) {
+    tape->read(value, site);
+  }
 }
 
 Tensor Trace::origin(const std::shared_ptr<detail::VariableState>& variable,
                      std::source_location site) {
   if (around_ != nullptr) {
     const Tensor outer = around_->origin(variable, site);
-    tell_tapes_around(*variable, outer);
+    tell_tapes_around(*variable, outer, site);
     return import(outer, nullptr, site);
   }
   if (const auto read = use_of(variable).read) return symbols_[*read];
-  const Tensor first =
-      symbol(contiguous_layout(variable->shape, variable->dtype), "read", site, variable->id);
+  const Tensor first = symbol(contiguous_layout(variable->shape, variable->dtype), For::library,
+                              "read", site, variable->id);
+  use_of(variable).read = Access::header(first)->value;
+  return first;
+}
+
+Tensor Trace::value_of(const std::shared_ptr<detail::VariableState>& variable,
+                       std::source_location site) {
+  if (const auto assigned = use_of(variable).assigned) {
+    const std::array in{symbols_[*assigned], origin(variable, site)};
+    Layout layout = contiguous_layout(variable->shape, variable->dtype);
+    Tensor value;
+    add_node(kReadAs, in, {}, site, {&layout, 1}, {&value, 1}, For::library);
+    return value;
+  }
+  if (around_ == nullptr) return origin(variable, site);
+  if (const auto read = use_of(variable).read) return symbols_[*read];
+  const Tensor outer = around_->value_of(variable, site);
+  tell_tapes_around(*variable, outer, site);
+  const Tensor first = import(outer, variable, site);
   use_of(variable).read = Access::header(first)->value;
   return first;
 }
 
 Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
                    std::source_location site) {
-  if (const auto assigned = use_of(variable).assigned) {
-    const std::array in{symbols_[*assigned], origin(variable, site)};
-    Layout layout = contiguous_layout(variable->shape, variable->dtype);
-    Tensor value;
-    append(kReadAs, in, {}, site, {&layout, 1}, {&value, 1});
-    return value;
-  }
-  if (around_ == nullptr) return origin(variable, site);
-  if (const auto read = use_of(variable).read) return symbols_[*read];
-  const Tensor outer = around_->read(variable, site);
-  tell_tapes_around(*variable, outer);
-  const Tensor first = import(outer, variable, site);
-  use_of(variable).read = Access::header(first)->value;
-  return first;
+  const Tensor own_value = value_of(variable, site);
+  const Header& value = *Access::header(own_value);
+  return Access::adopt(new_symbolic(context_, value.layout, {id_, body_, value.value},
+                                    graph_.function, For::user, "read", site, variable->id));
 }
 
 void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,

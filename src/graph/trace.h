@@ -56,6 +56,9 @@ class Trace final : public ops::Tracer {
               std::source_location site) override;
   Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
                        const ops::CustomGradient& gradient, std::source_location site) override;
+  // What the variable holds here, as the library's own tensor.
+  Tensor value_of(const std::shared_ptr<detail::VariableState>& variable,
+                  std::source_location site);
   // What gradients know the variable by, whatever it was assigned since: its value when a call of
   // the function begins.
   Tensor origin(const std::shared_ptr<detail::VariableState>& variable, std::source_location site);
@@ -65,13 +68,17 @@ class Trace final : public ops::Tracer {
   using ImportKey = std::pair<ValueId, const detail::VariableState*>;
 
   Trace(detail::LabelRef function, Trace* around, bool check_escapes);
-  Tensor symbol(Layout layout, const char* op, std::source_location site,
+  Tensor symbol(Layout layout, detail::For whom, const char* op, std::source_location site,
                 std::uint64_t value_id = 0);
+  void add_node(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
+                std::source_location site, std::span<Layout> layouts, std::span<Tensor> out,
+                detail::For whom);
   Tensor import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
                 std::source_location site);
   Tensor capture(detail::Header& header, std::source_location site);
   // The tapes around a body do not see what it does; that it reads a variable they are told.
-  void tell_tapes_around(const detail::VariableState& variable, const Tensor& value) const;
+  void tell_tapes_around(const detail::VariableState& variable, const Tensor& value,
+                         std::source_location site) const;
   bool is_around(std::uint32_t body) const;
   VariableUse& use_of(const std::shared_ptr<detail::VariableState>& variable);
   void report_escapes() const;

@@ -174,7 +174,7 @@ class CsvSource final : public ExampleSource {
   std::vector<Place> places_;
   std::int64_t step_ = 1;  // rows from place to place
   std::int64_t rows_ = 0;
-  mutable std::mutex mutex_;
+  mutable tenure::detail::Mutex mutex_;
   mutable std::vector<std::unique_ptr<Cursor>> idle_;
 };
 

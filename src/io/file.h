@@ -14,6 +14,7 @@
 #include <string>
 
 #include "io/origin.h"
+#include "tenure/job.h"
 
 namespace tenure::io {
 
@@ -66,7 +67,7 @@ class File {
   Origin origin_;
   Descriptor descriptor_;
   std::uint64_t size_ = 0;
-  mutable std::mutex mutex_;
+  mutable detail::Mutex mutex_;
   mutable std::weak_ptr<const Mapping> mapping_;
 };
 

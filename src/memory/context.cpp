@@ -1,5 +1,6 @@
 #include "memory/context.h"
 
+#include "core/warn.h"
 #include "memory/transfer.h"
 
 namespace tenure::detail {
@@ -26,7 +27,10 @@ Context& last_resort() {
   return *context;
 }
 
-ThreadContext::~ThreadContext() { t_context = &last_resort(); }
+ThreadContext::~ThreadContext() {
+  leave_tapes(context);
+  t_context = &last_resort();
+}
 
 }  // namespace
 
@@ -44,6 +48,8 @@ Context& make_context() {
   t_context = &holder.context;
   static const bool recording = (record_from_environment(), true);
   (void)recording;
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) warn_of_start();
   return holder.context;
 }
 

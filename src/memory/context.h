@@ -55,6 +55,10 @@ inline Context& context() {
 
 inline std::uint64_t current_trace() { return context().trace_id; }
 
+// The thread or task ends: tapes that it made and did not destroy record no more. Defined beside
+// them, in ops.
+void leave_tapes(Context& context) noexcept;
+
 RandomState& default_random();
 
 // Marks a public function that is made of others as the user's call. Inner ones change nothing.

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <new>
 
+#include "memory/fork.h"
 #include "memory/slab.h"
 
 namespace tenure::detail {
@@ -10,7 +11,7 @@ namespace {
 
 // Guards every list of forms and every count of slots. Held for a few instructions: never while a
 // form is made, and never while bytes are freed.
-SpinLock g_forms;
+constinit SpinLock g_forms;
 Form* g_kept = nullptr;
 
 Form* look_up(const Storage& storage, const FormKey& key) noexcept {
@@ -90,6 +91,8 @@ void add_asked(Storage& storage, const FormKey& key) noexcept {
 
 }  // namespace
 
+SpinLock& forms_lock() noexcept { return g_forms; }
+
 FoundForm find_form(Storage& storage, const FormKey& key) noexcept {
   if (storage.slots.load(std::memory_order_relaxed) == 0) return {};  // most tensors
   {
@@ -154,7 +157,7 @@ std::size_t drop_forms_of(SessionState* session) noexcept {
     const std::lock_guard guard(g_forms);
     for (Form* form = g_kept; form != nullptr;) {
       Form* next = form->kept_next;
-      if (session == nullptr || form->bytes->session == session) {
+      if (session == nullptr || form->bytes->session.load(std::memory_order_relaxed) == session) {
         unlist_kept(*form);
         form->bytes->next_free = dropped;
         dropped = form->bytes;

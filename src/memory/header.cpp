@@ -1,9 +1,11 @@
 #include "memory/header.h"
 
 #include <mutex>
+#include <thread>
 
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/forms.h"
 #include "memory/ledger.h"
 #include "memory/memory_watch.h"
@@ -16,7 +18,7 @@ namespace tenure::detail {
 namespace {
 
 std::atomic<std::uint64_t> g_next_id{1};
-SpinLock g_names;  // names are given rarely and read rarely
+constinit SpinLock g_names;  // names are given rarely and read rarely
 
 // What tensors and symbolic tensors have in common.
 inline void fill_in(Header& header, Context& context, Layout layout, const char* op,
@@ -48,6 +50,8 @@ inline void fill_in(Header& header, Context& context, Layout layout, const char*
 
 }  // namespace
 
+SpinLock& names_lock() noexcept { return g_names; }
+
 Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,
                    std::source_location site, std::uint64_t value_id) {
   Header* header = Slab<Header>::instance().allocate();
@@ -69,7 +73,7 @@ Header* new_tensor(Context& context, Layout layout, StorageRef storage, const ch
   return header;
 }
 
-Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function,
+Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function, For whom,
                      const char* op, std::source_location site, std::uint64_t value_id) {
   Header* header = Slab<Header>::instance().allocate();
   fill_in(*header, context, std::move(layout), op, site, value_id);
@@ -78,8 +82,11 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
   header->value = symbol.value;
   header->owner = std::move(function);
   header->life.store(Header::kDead | Header::kRecorded, std::memory_order_relaxed);
+  Scope* scope = kLifetimes && whom == For::user ? context.scope : nullptr;
+  if (scope != nullptr) header->birth.scope = scope->label.get();
   events::born(*header, nullptr);
   header->handles.store(1, std::memory_order_release);
+  if (scope != nullptr) join_scope(*scope, *header);
   return header;
 }
 
@@ -123,6 +130,20 @@ Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
   return header;
 }
 
+Header* new_saved_bytes(Context& context, Layout layout, StorageRef storage, LabelRef owner,
+                        const char* op, std::source_location site) {
+  Header* header = Slab<Header>::instance().allocate();
+  header->device = storage->device;
+  header->storage = storage.give();
+  fill_in(*header, context, std::move(layout), op, site, 0);
+  header->role = Role::saved;
+  header->owner = std::move(owner);
+  header->life.store(0, std::memory_order_relaxed);
+  events::saved(*header);
+  header->handles.store(1, std::memory_order_release);
+  return header;
+}
+
 // Leaves the slot as `new_tensor` and `new_saved` expect to find it: no name, no labels, no death.
 // They overwrite the layout and the rest.
 void destroy(Header* header) noexcept {
@@ -154,6 +175,7 @@ void destroy(Header* header) noexcept {
   if (header->stacks.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
     drop_stacks(*header);
   header->trace = 0;
+  header->symbol_ended.store(false, std::memory_order_relaxed);
   Slab<Header>::instance().free(header);
 }
 
@@ -164,12 +186,29 @@ void release_dead_storage(Header& header) noexcept {
   header.death.bytes.store(last ? Bytes::returned : Bytes::shared, std::memory_order_relaxed);
 }
 
-bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+std::uint32_t wait_for_taker(const Header& header) noexcept {
   std::uint32_t life = header.life.load(std::memory_order_relaxed);
-  do {
-    if ((life & Header::kDead) != 0) return false;
-  } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
-                                              std::memory_order_acq_rel));
+  while ((life & Header::kTaking) != 0) {
+    std::this_thread::yield();
+    life = header.life.load(std::memory_order_relaxed);
+  }
+  return life;
+}
+
+namespace {
+
+// Only the task that traces ends its symbolic tensors.
+bool end_symbol(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  if (header.symbol_ended.load(std::memory_order_relaxed)) return false;
+  header.death.cause = cause;
+  header.death.site = site;
+  header.death.by = std::move(by);
+  header.symbol_ended.store(true, std::memory_order_release);
+  return true;
+}
+
+// Of a tensor that was just marked dead, by the caller, who has a pin on it and gives it up.
+void record_death(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
   events::died(header, cause, site, by.get());
   header.death.cause = cause;
   header.death.site = site;
@@ -178,7 +217,51 @@ bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) n
     record_death_stack(header);
   header.life.fetch_or(Header::kRecorded, std::memory_order_release);
   unpin(header);
+}
+
+}  // namespace
+
+bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  std::uint32_t life = header.life.load(std::memory_order_relaxed);
+  do {
+    if ((life & Header::kTaking) != 0) life = wait_for_taker(header);
+    if ((life & Header::kDead) != 0) {
+      return header.is_symbolic() && end_symbol(header, cause, site, std::move(by));
+    }
+  } while (!header.life.compare_exchange_weak(life, (life + 1) | Header::kDead,
+                                              std::memory_order_acq_rel));
+  record_death(header, cause, site, std::move(by));
   return true;
+}
+
+Taking try_take(Header& header, const Storage* held) noexcept {
+  std::uint32_t life = 0;  // alive, and nobody's pin on it
+  if (!header.life.compare_exchange_strong(life, Header::kTaking | 1, std::memory_order_acq_rel,
+                                           std::memory_order_relaxed)) {
+    return (life & Header::kDead) != 0 ? Taking::dead : Taking::in_use;
+  }
+  // Who pinned it before is done, and what they made of it is counted: nothing begins to hold the
+  // bytes from here on but by way of another holder.
+  const std::uint32_t known = header.storage == held ? 2 : 1;
+  if (header.storage->handles.load(std::memory_order_acquire) == known) return Taking::taken;
+  let_be(header);
+  return Taking::shared;
+}
+
+void let_be(Header& header) noexcept {
+  header.life.fetch_and(~Header::kTaking, std::memory_order_release);
+  unpin(header);
+}
+
+void end_taken(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept {
+  header.life.store(Header::kDead | 1, std::memory_order_release);
+  record_death(header, cause, site, std::move(by));
+}
+
+void move_holder(Header& header, SessionState* to) noexcept {
+  if (to != nullptr) to->retain();
+  SessionState* from = header.session.exchange(to, std::memory_order_relaxed);
+  if (from != nullptr) from->release();
 }
 
 void set_name(Header& header, std::string_view name) {

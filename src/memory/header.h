@@ -6,12 +6,18 @@
 // writes the record; whoever brings the pins of a dead tensor to zero releases the storage. So a
 // dispose that races with a use either comes first, and the use throws, or lets the use finish.
 //
+// Whoever takes a tensor's bytes away (a donation) or moves them (a transfer) must know that nobody
+// else uses them, and that nobody begins to before it is done. It marks a tensor without pins as
+// being taken, looks who holds the bytes, and then ends the tensor or lets it be; a use or a death
+// that comes meanwhile waits these few instructions.
+//
 // A saved value (L14, L17, L18, L25) is the same struct with another role: it holds storage,
 // layout, value identity and birth record, and is no tensor: not counted, not in any scope.
 //
 // A symbolic tensor (L23) is the same struct with a trace and no storage: it stands for a value of
 // a function that is being traced. It counts as dead for pins, so that no use can reach bytes it
-// does not have; what refuses the use then sees the trace and says so.
+// does not have; what refuses the use then sees the trace and says so. It can be disposed like any
+// other, by hand or by a scope, and then the trace takes it no more.
 //
 // A header knows its scope by a plain pointer and the scope its tensors by an intrusive list, under
 // the scope's lock. Scopes are type-stable, so a header that is being freed may lock one that has
@@ -80,12 +86,14 @@ struct CallStacks {
 struct alignas(64) Header {
   static constexpr std::uint32_t kDead = 1u << 31;
   static constexpr std::uint32_t kRecorded = 1u << 30;
-  static constexpr std::uint32_t kPins = kRecorded - 1;
+  static constexpr std::uint32_t kTaking = 1u << 29;
+  static constexpr std::uint32_t kPins = kTaking - 1;
 
   std::atomic<std::uint32_t> handles{0};
   std::atomic<std::uint32_t> life{0};
   Role role = Role::tensor;
-  bool is_slot = false;  // a variable's value, and counted as such by its storage
+  bool is_slot = false;                   // a variable's value, and counted as such by its storage
+  std::atomic<bool> symbol_ended{false};  // of a symbolic tensor: disposed, or its scope ended
   std::atomic<Claim> claim{Claim::other};
   Device device;
   Storage* storage = nullptr;
@@ -108,6 +116,10 @@ struct alignas(64) Header {
 
   bool is_symbolic() const { return trace != 0; }
   bool is_dead() const { return (life.load(std::memory_order_acquire) & kDead) != 0; }
+  // As the user sees it: a symbolic tensor is not, until somebody ends it.
+  bool is_disposed() const {
+    return is_symbolic() ? symbol_ended.load(std::memory_order_acquire) : is_dead();
+  }
 };
 
 struct Context;
@@ -126,12 +138,17 @@ struct Symbol {
   std::uint32_t value = 0;
 };
 
-// A symbolic tensor, of `function`. It joins no scope.
-Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function,
+// A symbolic tensor, of `function`. Only one that the user is given joins the innermost scope.
+enum class For : std::uint8_t { user, library };
+Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef function, For whom,
                      const char* op, std::source_location site, std::uint64_t value_id = 0);
 
 // A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
 Header* new_saved(const Header& from, Claim claim, LabelRef owner);
+
+// A saved value over bytes that no tensor had, computed by `op` for its owner.
+Header* new_saved_bytes(Context& context, Layout layout, StorageRef storage, LabelRef owner,
+                        const char* op, std::source_location site);
 
 inline void retain(Header* header) noexcept {
   header->handles.fetch_add(1, std::memory_order_relaxed);
@@ -141,14 +158,23 @@ inline void release(Header* header) noexcept {
   if (header->handles.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(header);
 }
 
+// Waits while somebody is about to take the tensor's bytes; gives the life it is left with.
+std::uint32_t wait_for_taker(const Header& header) noexcept;
+
 // False when the tensor is dead.
 inline bool try_pin(Header& header) noexcept {
   std::uint32_t life = header.life.load(std::memory_order_relaxed);
-  do {
-    if ((life & Header::kDead) != 0) return false;
-  } while (!header.life.compare_exchange_weak(life, life + 1, std::memory_order_acquire,
-                                              std::memory_order_relaxed));
-  return true;
+  for (;;) {
+    if ((life & (Header::kDead | Header::kTaking)) != 0) [[unlikely]] {
+      if ((life & Header::kDead) != 0) return false;
+      life = wait_for_taker(header);
+      continue;
+    }
+    if (header.life.compare_exchange_weak(life, life + 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
+      return true;
+    }
+  }
 }
 
 void release_dead_storage(Header& header) noexcept;
@@ -159,6 +185,22 @@ inline void unpin(Header& header) noexcept {
 
 // Ends a tensor; false when it was dead already. `by` may be null.
 bool kill(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept;
+
+// The first step of taking a tensor's bytes; `held` is a storage that the caller holds a count on.
+// After `taken`, and only then, one of the two below follows soon. Whoever takes several lets go of
+// all before it waits for one that is in use: those who use it may be waiting for another.
+enum class Taking : std::uint8_t {
+  taken,   // nobody else uses the tensor or its bytes, and nobody begins to
+  in_use,  // pinned: to be tried again
+  shared,  // others hold the bytes
+  dead,
+};
+Taking try_take(Header& header, const Storage* held = nullptr) noexcept;
+void let_be(Header& header) noexcept;  // it lives on
+void end_taken(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept;
+
+// Makes it belong to another session, its bytes' charge aside. The caller holds storage_moves().
+void move_holder(Header& header, SessionState* to) noexcept;
 
 void set_name(Header& header, std::string_view name);
 LabelRef name_of(const Header& header) noexcept;

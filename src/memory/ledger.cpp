@@ -11,6 +11,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/forms.h"
 #include "memory/memory_watch.h"
 #include "memory/out_of_memory.h"
@@ -20,69 +21,91 @@
 namespace tenure::detail {
 namespace {
 
-std::atomic<std::size_t> g_live{0};
-std::atomic<std::size_t> g_peak{0};
+std::atomic<std::int64_t> g_fail_at{0};
+std::atomic<std::int64_t> g_requests{0};
 
-void raise_peak(std::atomic<std::size_t>& peak, std::size_t live) noexcept {
-  std::size_t seen = peak.load(std::memory_order_relaxed);
-  while (live > seen && !peak.compare_exchange_weak(seen, live, std::memory_order_relaxed)) {
-  }
+bool should_fail() noexcept {
+  const std::int64_t at = g_fail_at.load(std::memory_order_relaxed);
+  if (at == 0) return false;
+  return g_requests.fetch_add(1, std::memory_order_relaxed) + 1 == at;
 }
 
 void count_bytes(std::atomic<std::size_t>& live, std::atomic<std::size_t>& peak,
                  std::size_t nbytes) noexcept {
-  raise_peak(peak, live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes);
+  const std::size_t now = live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+  std::size_t seen = peak.load(std::memory_order_relaxed);
+  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+  }
+}
+
+bool has_room(const SessionState& session, std::size_t used, std::size_t capacity) noexcept {
+  const std::size_t budget = session.budget.load(std::memory_order_relaxed);
+  return budget == 0 || used + capacity <= budget;
 }
 
 bool charge(SessionState& session, std::size_t capacity) noexcept {
-  const std::size_t budget = session.budget.load(std::memory_order_relaxed);
   std::size_t used = session.in_use.load(std::memory_order_relaxed);
   do {
-    if (budget != 0 && used + capacity > budget) return false;
+    if (!has_room(session, used, capacity)) return false;
   } while (!session.in_use.compare_exchange_weak(used, used + capacity, std::memory_order_relaxed));
   return true;
 }
 
-// Memory charged to the session, or nullptr; then it says whether that session has no more.
+// The session's from now on, or false.
+[[gnu::noinline]] bool charge_for(Storage& storage, SessionState& session) noexcept {
+  if (!charge(session, storage.capacity)) return false;
+  count_bytes(session.live, session.peak, storage.nbytes);
+  session.retain();
+  storage.session.store(&session, std::memory_order_relaxed);
+  return true;
+}
+
+// Memory charged to the session, or nullptr; then it says whether that session has no more. It is
+// charged for what it got: a request that the process refuses takes no room from others in between.
 [[gnu::always_inline]] inline Storage* attempt(Device device, std::size_t nbytes,
                                                SessionState* session, bool& over_budget) {
-  const std::size_t capacity = Pool::class_bytes(Pool::size_class(nbytes));
-  over_budget = session != nullptr && !charge(*session, capacity);
-  if (over_budget) return nullptr;
-  Storage* storage = nullptr;
-  try {
-    storage = pool(device).allocate(nbytes);
-  } catch (...) {
-    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
-    throw;
+  over_budget = false;
+  if (session != nullptr && !has_room(*session, session->in_use.load(std::memory_order_relaxed),
+                                      Pool::block_bytes(nbytes))) {
+    over_budget = true;
+    return nullptr;
   }
-  if (storage == nullptr) [[unlikely]] {
-    if (session != nullptr) session->in_use.fetch_sub(capacity, std::memory_order_relaxed);
+  Storage* storage = pool(device).allocate(nbytes);
+  if (storage == nullptr) [[unlikely]]
+    return nullptr;
+  if (session != nullptr && !charge_for(*storage, *session)) [[unlikely]] {
+    over_budget = true;
+    pool(device).free(storage);
     return nullptr;
   }
   if constexpr (kLifetimes) {
-    count_bytes(g_live, g_peak, nbytes);
     if (memory_is_watched()) [[unlikely]]
       note_bytes(static_cast<std::int64_t>(nbytes));
-  }
-  if (session != nullptr) {
-    count_bytes(session->live, session->peak, nbytes);
-    session->retain();
-    storage->session = session;
   }
   events::allocated(*storage);
   return storage;
 }
 
-// Memory that was not there: with the forms' (forms.h) given back, or the end of it.
+// Memory that was not there: with the forms' (forms.h) given back, or the end of it. One thread at
+// a time, and each tries once more: nobody fails for forms that another is giving back.
 [[gnu::noinline]] Storage* allocate_under_pressure(Device device, std::size_t nbytes,
-                                                   SessionState* session, bool over_budget) {
+                                                   SessionState* session, bool over_budget,
+                                                   bool pretended = false) {
+  static ProcessMutex giving_way;
   Shortage shortage{nbytes, over_budget ? session : nullptr};
   if (!over_budget) shortage.pooled_given_back = last_given_back();
-  shortage.forms_given_back = drop_forms_of(shortage.session);
-  if (shortage.forms_given_back != 0) {
-    if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
-    shortage.session = over_budget ? session : nullptr;
+  {
+    const std::lock_guard guard(giving_way);
+    if (!pretended) {
+      if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+      shortage.session = over_budget ? session : nullptr;
+      shortage.pooled_given_back += last_given_back();
+    }
+    shortage.forms_given_back = drop_forms_of(shortage.session);
+    if (shortage.forms_given_back != 0) {
+      if (Storage* storage = attempt(device, nbytes, session, over_budget)) return storage;
+      shortage.session = over_budget ? session : nullptr;
+    }
   }
   raise_out_of_memory(shortage);
 }
@@ -91,9 +114,57 @@ bool smaller_than_storage(const Header& header) {
   return header.layout.nbytes() < header.storage->nbytes;
 }
 
+// The holders of storages that several share, by storage: told of all the storages that are asked
+// about, and then shown every holder there is.
+class Sharers {
+ public:
+  static constexpr std::size_t kMostNamed = 16;
+
+  void ask_about(const Storage* storage) { groups_[storage]; }
+
+  void show(const Header& header) {
+    const auto at = groups_.find(header.storage);
+    if (at == groups_.end()) return;
+    Group& group = at->second;
+    ++group.holders;
+    // One more than will be named: nobody is its own sharer.
+    if (group.named.size() > kMostNamed) return;
+    Holder holder = holder_of_shown(header);
+    const auto place = holder.is_small_view
+                           ? std::ranges::find(group.named, false, &Holder::is_small_view)
+                           : group.named.end();
+    group.named.insert(place, std::move(holder));
+  }
+
+  // Of what the tensor `id` shares.
+  std::vector<std::string> named_beside(const Storage* storage, std::uint64_t id) const {
+    std::vector<std::string> texts;
+    const auto at = groups_.find(storage);
+    if (at == groups_.end()) return texts;
+    const Group& group = at->second;
+    for (const Holder& holder : group.named) {
+      const bool is_it = holder.is_tensor && holder.story.id == id;
+      if (!is_it && texts.size() < kMostNamed) texts.push_back(holder.text);
+    }
+    if (group.holders > texts.size() + 1) {
+      texts.push_back(fmt::format("and {} more", group.holders - texts.size() - 1));
+    }
+    return texts;
+  }
+
+ private:
+  struct Group {
+    std::size_t holders = 0;
+    std::vector<Holder> named;
+  };
+  std::unordered_map<const Storage*, Group> groups_;
+};
+
 }  // namespace
 
 Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* session) {
+  if (should_fail()) [[unlikely]]
+    return allocate_under_pressure(device, nbytes, session, false, true);
   bool over_budget = false;  // of the session
   Storage* storage = attempt(device, nbytes, session, over_budget);
   return storage != nullptr ? storage
@@ -101,6 +172,7 @@ Storage* allocate_storage(Device device, std::size_t nbytes, SessionState* sessi
 }
 
 Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* session) noexcept {
+  if (should_fail()) return nullptr;
   bool over_budget = false;
   try {
     return attempt(device, nbytes, session, over_budget);
@@ -119,7 +191,7 @@ Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionSta
   storage->capacity = 0;
   storage->span = nullptr;
   storage->deleter = owned.release();
-  storage->session = session;
+  storage->session.store(session, std::memory_order_relaxed);
   if (session != nullptr) session->retain();
   storage->handles.store(1, std::memory_order_release);
   events::allocated(*storage);
@@ -128,19 +200,18 @@ Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionSta
 
 void free_storage(Storage* storage) noexcept {
   events::freed(*storage);
-  SessionState* session = storage->session;
+  SessionState* session = storage->session.load(std::memory_order_relaxed);
   if (storage->is_external()) {
     if (session != nullptr) session->release();
     const std::unique_ptr<std::function<void()>> deleter(storage->deleter);
     storage->deleter = nullptr;
-    storage->session = nullptr;
+    storage->session.store(nullptr, std::memory_order_relaxed);
     storage->handles.store(0, std::memory_order_release);
     Slab<Storage>::instance().free(storage);
     (*deleter)();
     return;
   }
   if constexpr (kLifetimes) {
-    g_live.fetch_sub(storage->nbytes, std::memory_order_relaxed);
     if (memory_is_watched()) [[unlikely]]
       note_bytes(-static_cast<std::int64_t>(storage->nbytes));
   }
@@ -152,33 +223,37 @@ void free_storage(Storage* storage) noexcept {
   pool(storage->device).free(storage);
 }
 
-void move_storage(Storage& storage, SessionState* to) {
-  if (to != nullptr && !charge(*to, storage.capacity)) {
-    raise_out_of_memory({.requested = storage.nbytes, .session = to});
-  }
-  SessionState* from = storage.session;
+bool try_move_storage(Storage& storage, SessionState* to) noexcept {
+  if (to != nullptr && !charge(*to, storage.capacity)) return false;
+  SessionState* from = storage.session.load(std::memory_order_relaxed);
   const bool counted = !storage.is_external();
   if (to != nullptr) {
     to->retain();
     if (counted) count_bytes(to->live, to->peak, storage.nbytes);
   }
-  storage.session = to;
+  storage.session.store(to, std::memory_order_relaxed);
   if (from != nullptr) {
     if (counted) from->live.fetch_sub(storage.nbytes, std::memory_order_relaxed);
     from->in_use.fetch_sub(storage.capacity, std::memory_order_relaxed);
     from->release();
   }
+  return true;
 }
 
 std::size_t live_bytes(const SessionState* session) noexcept {
-  return (session != nullptr ? session->live : g_live).load(std::memory_order_relaxed);
+  return session != nullptr ? session->live.load(std::memory_order_relaxed) : pool({}).live_bytes();
 }
 
-std::recursive_mutex& storage_moves() noexcept {
-  // Without a destructor: it is needed until the last static is gone.
-  alignas(std::recursive_mutex) static std::byte place[sizeof(std::recursive_mutex)];
-  static auto* const mutex = new (place) std::recursive_mutex;
-  return *mutex;
+void fail_nth_allocation(std::int64_t nth) {
+  g_requests.store(0, std::memory_order_relaxed);
+  g_fail_at.store(nth, std::memory_order_relaxed);
+}
+
+std::int64_t allocation_count() { return g_requests.load(std::memory_order_relaxed); }
+
+RecursiveMutex& storage_moves() noexcept {
+  static ProcessMutex mutex;  // without a destructor: it is needed until the last static is gone
+  return mutex;
 }
 
 MemoryInfo memory_of(SessionState* session) {
@@ -191,8 +266,10 @@ MemoryInfo memory_of(SessionState* session) {
   };
   std::unordered_map<const Storage*, Held> storages;
   for_each_holder([&](Header& header) {
-    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
-    if (header.role == Role::tensor) ++info.tensors;
+    const bool ours =
+        session == nullptr || header.session.load(std::memory_order_relaxed) == session;
+    if (ours && header.role == Role::tensor) ++info.tensors;
+    if (!is_charged_to(session, *header.storage)) return;
     Held& held = storages[header.storage];
     held.claim = std::max(held.claim, header.claim.load(std::memory_order_relaxed));
     held.only_small_views = held.only_small_views && smaller_than_storage(header);
@@ -236,8 +313,8 @@ MemoryInfo memory_of(SessionState* session) {
     info.slack_bytes = info.reserved_bytes - info.live_bytes;
   } else {
     Pool& cpu = pool({});
-    info.live_bytes = g_live.load(std::memory_order_relaxed);
-    info.peak_bytes = g_peak.load(std::memory_order_relaxed);
+    info.live_bytes = cpu.live_bytes();
+    info.peak_bytes = cpu.peak_bytes();
     info.reserved_bytes = cpu.reserved_bytes();
     info.pooled_bytes = cpu.pooled_bytes();
     info.slack_bytes = info.reserved_bytes - info.pooled_bytes - info.live_bytes;
@@ -258,7 +335,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
   };
   std::unordered_map<const Storage*, Candidate> storages;
   for_each_holder([&](Header& header) {
-    if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
+    if (!is_charged_to(session, *header.storage)) return;
     Candidate& candidate = storages[header.storage];
     candidate.nbytes = header.storage->nbytes;
     candidate.claim = std::max(candidate.claim, header.claim.load(std::memory_order_relaxed));
@@ -286,27 +363,30 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
   return largest;
 }
 
+Holder holder_of_shown(const Header& header) {
+  Holder holder;
+  holder.story = story_of_shown(header);
+  holder.is_tensor = header.role == Role::tensor;
+  holder.is_small_view = smaller_than_storage(header);
+  if (header.owner) holder.owner = label_text(*header.owner.get());
+  const Story& story = holder.story;
+  holder.text = fmt::format("{} {}, born {} {}",
+                            !holder.is_tensor      ? "saved value of"
+                            : holder.is_small_view ? "view"
+                                                   : "tensor",
+                            story.title(), site_text(story.birth.site), story.birth.op);
+  if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
+  if (holder.is_small_view) {
+    holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
+                               bytes_text(header.storage->nbytes));
+  }
+  return holder;
+}
+
 std::vector<Holder> holders_of(const Storage& storage) {
   std::vector<Holder> holders;
   for_each_holder([&](Header& header) {
-    if (header.storage != &storage) return;
-    Holder holder;
-    holder.story = story_of_shown(header);
-    holder.is_tensor = header.role == Role::tensor;
-    holder.is_small_view = smaller_than_storage(header);
-    if (header.owner) holder.owner = label_text(*header.owner.get());
-    const Story& story = holder.story;
-    holder.text = fmt::format("{} {}, born {} {}",
-                              !holder.is_tensor      ? "saved value of"
-                              : holder.is_small_view ? "view"
-                                                     : "tensor",
-                              story.title(), site_text(story.birth.site), story.birth.op);
-    if (!holder.owner.empty()) holder.text += fmt::format(", for {}", holder.owner);
-    if (holder.is_small_view) {
-      holder.text += fmt::format(", uses {} of the {} it holds", bytes_text(header.layout.nbytes()),
-                                 bytes_text(storage.nbytes));
-    }
-    holders.push_back(std::move(holder));
+    if (header.storage == &storage) holders.push_back(holder_of_shown(header));
   });
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return a.is_small_view > b.is_small_view;
@@ -322,11 +402,14 @@ using detail::bytes_text;
 
 MemoryInfo memory() { return detail::memory_of(nullptr); }
 
-void reset_peak() {
-  detail::g_peak.store(detail::g_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
-}
+void reset_peak() { detail::pool({}).reset_peak(); }
 
-std::size_t trim_pool() { return detail::pool({}).trim(); }
+std::size_t trim_pool() {
+  const std::size_t bytes = detail::pool({}).trim();
+  detail::Slab<detail::Header>::instance().trim();
+  detail::Slab<detail::Storage>::instance().trim();
+  return bytes;
+}
 
 void set_memory_budget(std::size_t bytes) {
   detail::pool({}).set_budget(bytes);
@@ -358,18 +441,36 @@ std::ostream& operator<<(std::ostream& out, const MemoryInfo& info) {
 LeakCheck::LeakCheck() : first_id_(detail::next_tensor_id()) {}
 
 std::vector<Story> LeakCheck::survivors() const {
-  std::vector<Story> stories;
+  struct Survivor {
+    std::uint64_t id;
+    const detail::Storage* storage;
+  };
+  std::vector<Survivor> survivors;
+  detail::Sharers sharers;
+  const auto is_survivor = [&](const detail::Header& header) {
+    return header.role == detail::Role::tensor && header.id >= first_id_;
+  };
   detail::for_each_holder([&](detail::Header& header) {
-    if (header.role != detail::Role::tensor || header.id < first_id_) return;
-    Story story = detail::story_of_shown(header);
-    for (const Holder& holder : detail::holders_of(*header.storage)) {
-      if (holder.story.id != header.id || !holder.is_tensor)
-        story.other_holders.push_back(holder.text);
+    if (!is_survivor(header)) return;
+    survivors.push_back({header.id, header.storage});
+    if (header.storage->handles.load(std::memory_order_relaxed) > 1) {
+      sharers.ask_about(header.storage);
     }
-    stories.push_back(std::move(story));
   });
-  std::sort(stories.begin(), stories.end(),
-            [](const Story& a, const Story& b) { return a.id < b.id; });
+  std::ranges::sort(survivors, {}, &Survivor::id);
+  std::vector<Story> stories(survivors.size());  // each in its place: they are much to move
+  if (stories.empty()) return stories;
+  detail::for_each_holder([&](detail::Header& header) {
+    sharers.show(header);
+    if (!is_survivor(header)) return;
+    const auto at = std::ranges::lower_bound(survivors, header.id, {}, &Survivor::id);
+    if (at == survivors.end() || at->id != header.id) return;  // born meanwhile
+    stories[static_cast<std::size_t>(at - survivors.begin())] = detail::story_of_shown(header);
+  });
+  for (std::size_t i = 0; i < stories.size(); ++i) {
+    stories[i].other_holders = sharers.named_beside(survivors[i].storage, survivors[i].id);
+  }
+  std::erase_if(stories, [](const Story& story) { return story.id == 0; });  // died meanwhile
   return stories;
 }
 

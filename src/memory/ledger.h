@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/fork.h"
 #include "memory/header.h"
 #include "memory/session.h"
 #include "memory/slab.h"
@@ -27,7 +28,7 @@ struct Pinned {  // gives back a pin that was taken
 
 // A saved value may get another storage, as a variable does that a traced function assigns. That
 // happens under a lock, and so does a look at saved values that are not one's own.
-std::recursive_mutex& storage_moves() noexcept;
+RecursiveMutex& storage_moves() noexcept;
 
 // Calls visit(header) for every live holder, tensor or saved, held and pinned meanwhile.
 template <class Visit>
@@ -62,6 +63,17 @@ struct LargeHolder {
 };
 std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session);
 
+// Whether a session pays for the bytes (null: the process pays for all). A tensor may show bytes
+// that are not its session's: a traced function's result that is what the function holds.
+inline bool is_charged_to(const SessionState* session, const Storage& storage) noexcept {
+  return session == nullptr || storage.session.load(std::memory_order_relaxed) == session;
+}
+
+Holder holder_of_shown(const Header& header);  // see story_of_shown
 std::vector<Holder> holders_of(const Storage& storage);
+
+// Tests only: the nth allocation from now fails as if memory had run out (0 turns it off).
+void fail_nth_allocation(std::int64_t nth);
+std::int64_t allocation_count();
 
 }  // namespace tenure::detail

@@ -45,7 +45,7 @@ class Survey {
     std::unordered_map<const Storage*, Held> storages;
     std::map<std::string, std::unordered_set<const Storage*>> of_tapes;
     for_each_holder([&](Header& header) {
-      if (session != nullptr && header.session.load(std::memory_order_relaxed) != session) return;
+      if (!is_charged_to(session, *header.storage)) return;
       Held& held = storages[header.storage];
       const bool small = header.layout.nbytes() < header.storage->nbytes;
       held.only_small_views = held.only_small_views && small;

@@ -1,5 +1,9 @@
 #include "memory/session.h"
 
+#include <fmt/format.h>
+
+#include <mutex>
+
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/ledger.h"
@@ -14,8 +18,22 @@ std::string session_name(const SessionState* session) {
   return session != nullptr ? label_text(*session->label.get()) : "the default session";
 }
 
+void raise_closed(const SessionState& session, std::string_view op, std::source_location site,
+                  std::string_view todo) {
+  Story story;
+  story.name = session.label->text;
+  story.birth.op = "session";
+  story.birth.site = session.label->site;
+  {
+    const std::lock_guard lock(storage_moves());
+    story.death = Death{Cause::disposed, session.closed_at, "close()"};
+  }
+  raise_ended(op, session_name(&session), std::move(story), site, todo, "closed");
+}
+
 }  // namespace detail
 
+using detail::Header;
 using detail::SessionState;
 
 Session::Session(SessionOptions options, std::source_location site) : state_(nullptr) {
@@ -32,21 +50,105 @@ Session& Session::process() {
 
 namespace {
 
-void dispose_all(SessionState* session, std::source_location site) {
-  detail::for_each_holder([&](detail::Header& header) {
-    if (header.session.load(std::memory_order_relaxed) != session) return;
+// Tensors and the values of variables are the session's own. Any other saved value is what
+// somebody (a function, a tape, a span) holds, and may be in use.
+bool ends_with_session(const Header& header) {
+  return header.role == detail::Role::tensor || header.is_slot;
+}
+
+bool is_of(const SessionState* session, const Header& header) {
+  return header.session.load(std::memory_order_relaxed) == session;
+}
+
+// Ends one of a session's holders, or passes it on.
+void end(Header& header, SessionState* session, std::source_location site) noexcept {
+  if (ends_with_session(header)) {
     kill(header, Cause::owner_disposed, site, session->label);
+  } else {
+    detail::move_holder(header, nullptr);
+  }
+}
+
+void tell(const Header& header, SessionReport& report) {
+  if (header.role == detail::Role::tensor) {
+    report.disposed.push_back(detail::story_of_shown(header));
+  } else if (!ends_with_session(header)) {
+    report.passed_on.push_back(detail::holder_of_shown(header));
+  }
+}
+
+SessionReport told_of(const SessionState* session) {
+  SessionReport report;
+  detail::for_each_holder([&](const Header& header) {
+    if (!is_of(session, header)) return;
+    const std::lock_guard lock(detail::storage_moves());
+    if (is_of(session, header)) tell(header, report);  // else transferred meanwhile
   });
+  return report;
+}
+
+// Of a session in which nobody works any more, so that nothing new comes to belong to it.
+void end_all(SessionState* session, std::source_location site) noexcept {
+  detail::for_each_holder([&](Header& header) {
+    const auto concerns_it = [&] {
+      return is_of(session, header) || detail::is_charged_to(session, *header.storage);
+    };
+    if (!concerns_it()) return;
+    const std::lock_guard lock(detail::storage_moves());
+    if (!concerns_it()) return;  // transferred meanwhile
+    if (is_of(session, header)) {
+      end(header, session, site);
+      if (header.is_dead()) return;
+    }
+    // A saved value, or another session's tensor that shows what a function held.
+    if (detail::is_charged_to(session, *header.storage)) {
+      detail::try_move_storage(*header.storage, nullptr);
+    }
+  });
+}
+
+// False when it was closed before. BusyError while somebody works in it.
+bool begin_closing(SessionState& session, std::source_location site) {
+  std::uint32_t inside = 0;
+  while (inside == 0) {
+    const std::lock_guard lock(
+        detail::storage_moves());  // a transfer into it comes before or after
+    if (session.try_close()) {
+      session.closed_at = site;
+      return true;
+    }
+    if (session.is_closed()) return false;
+    inside = session.inside();
+  }
+  std::vector<detail::Line> lines{line_of("born", *session.label.get())};
+  if (const std::source_location at = session.ran_at.load(); at.line() != 0) {
+    lines.push_back({"running", detail::site_text(at), "run"});
+  }
+  lines.push_back(detail::used_line(site, "close"));
+  const std::string problem =
+      fmt::format("close: {} is running on {} thread{}", detail::session_name(&session), inside,
+                  inside == 1 ? "" : "s");
+  detail::throw_recorded<BusyError>(
+      detail::told(problem, lines, "let what runs in it end first: it uses the session's tensors."),
+      site);
 }
 
 }  // namespace
 
+namespace detail {
+
+void end_abandoned(SessionState& session) noexcept {
+  // As with a tidy, the line that can be named is the one where it began.
+  const std::source_location site = session.label->site;
+  end_all(&session, site);
+}
+
+}  // namespace detail
+
+// One that runs on another thread keeps what it needs, and ends when the last has left it.
 Session::~Session() {
   if (state_ == nullptr) return;
-  // One that runs on another thread keeps what it needs.
-  if (state_->running.load() == 0 && !state_->closed.exchange(true)) {
-    dispose_all(state_, std::source_location::current());
-  }
+  if (state_->abandon()) detail::end_abandoned(*state_);
   state_->release();
 }
 
@@ -54,58 +156,51 @@ std::string Session::name() const { return state_ != nullptr ? state_->label->te
 
 MemoryInfo Session::memory() const { return detail::memory_of(state_); }
 
-std::vector<Story> Session::close(std::source_location site) {
+SessionReport Session::close(std::source_location site) {
   if (state_ == nullptr) raise<ValueError>("close: the default session cannot be closed");
-  if (const int running = state_->running.load(); running > 0) {
-    std::vector<detail::Line> lines{line_of("born", *state_->label.get())};
-    if (const std::source_location at = state_->ran_at.load(); at.line() != 0) {
-      lines.push_back({"running", detail::site_text(at), "run"});
-    }
-    lines.push_back(detail::used_line(site, "close"));
-    const std::string problem =
-        fmt::format("close: {} is running on {} thread{}", detail::session_name(state_), running,
-                    running == 1 ? "" : "s");
-    detail::throw_recorded<BusyError>(
-        detail::told(problem, lines,
-                     "let what runs in it end first: it uses the session's tensors."),
-        site);
+  if (!begin_closing(*state_, site)) return {};
+  SessionReport report;
+  try {
+    report = told_of(state_);
+  } catch (...) {  // there was no memory to tell: it is as it was, and can be closed again
+    state_->reopen();
+    throw;
   }
-  std::vector<Story> disposed;  // what was alive, and is about to be disposed
-  if (state_->closed.exchange(true)) return disposed;
-  state_->closed_at.store(site);
-  // The stories first: they may run out of memory, the disposing cannot.
-  detail::for_each_holder([&](detail::Header& header) {
-    if (header.session.load(std::memory_order_relaxed) != state_) return;
-    if (header.role == detail::Role::tensor) disposed.push_back(detail::story_of_shown(header));
-  });
-  dispose_all(state_, site);
-  return disposed;
+  end_all(state_, site);
+  return report;
+}
+
+std::string SessionReport::text() const {
+  std::string text;
+  for (const Story& story : disposed) {
+    text += fmt::format("disposed   {}, born {} {}\n", story.title(),
+                        detail::site_text(story.birth.site), story.birth.op);
+  }
+  for (const Holder& holder : passed_on) text += fmt::format("passed on  {}\n", holder.text);
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const SessionReport& report) {
+  return out << report.text();
 }
 
 Session::Entered::Entered(Session& session, std::source_location site)
     : state_(session.state_), outer_(detail::context().session) {
   if (state_ != nullptr) {
-    state_->running.fetch_add(1);
-    if (state_->closed.load()) {
-      state_->running.fetch_sub(1);
-      Story story;
-      story.name = state_->label->text;
-      story.birth.op = "session";
-      story.birth.site = state_->label->site;
-      story.death = Death{Cause::disposed, state_->closed_at.load(), "close()"};
-      detail::raise_ended("run", detail::session_name(state_), std::move(story), site,
-                          "run what is left before closing it, or make a new session.", "closed");
+    if (!state_->try_enter()) {
+      raise_closed(*state_, "run", site,
+                   "run what is left before closing it, or make a new session.");
     }
+    state_->ran_at.store(site);
+    state_->retain();  // a Session may be destroyed while it runs elsewhere
   }
-  if (state_ != nullptr) state_->ran_at.store(site);
-  if (state_ != nullptr) state_->retain();  // a Session may be destroyed while it runs elsewhere
   detail::context().session = state_;
 }
 
 Session::Entered::~Entered() {
   detail::context().session = outer_;
   if (state_ == nullptr) return;
-  state_->running.fetch_sub(1);
+  if (state_->leave()) detail::end_abandoned(*state_);
   state_->release();
 }
 

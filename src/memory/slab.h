@@ -7,17 +7,37 @@
 // Free objects wait in a per-thread cache, so that making and dropping a tensor takes no lock; a
 // cache that grows past its bound gives half of it back.
 //
+// Objects come in chunks of a few pages, and chunks in blocks of 4 MiB that are never unmapped. A
+// chunk none of whose objects is in use or in a cache is empty; beyond some 16,384 objects in such,
+// the pages of those that have been empty longest go back to the system, and their objects are made
+// anew before they are used again. Between the two nobody may look at them: listing skips such a
+// chunk, and while somebody lists, no pages go back. So whoever looks at an object by any other way
+// than listing must know that it is not free, or T must be one that keeps its pages.
+//
 // T needs `T* next_free`, and to be listed `std::atomic<std::uint32_t> handles` (0 while free).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 
+#include "memory/intrusive_list.h"
+#include "memory/pages.h"
 #include "memory/spin_lock.h"
 
 namespace tenure::detail {
+
+struct Scope;
+
+// A tensor that leaves its scope may take the lock of one that has just been freed (scope.h).
+template <class T>
+inline constexpr bool kKeepsPages = false;
+template <>
+inline constexpr bool kKeepsPages<Scope> = true;
 
 template <class T>
 class Slab {
@@ -35,6 +55,7 @@ class Slab {
 
   void free(T* object) noexcept {
     Cache& cache = t_cache;
+    if (cache.head == nullptr) retire_with_thread(cache);
     object->next_free = cache.head;
     cache.head = object;
     if (cache.retired) {
@@ -44,16 +65,45 @@ class Slab {
     }
   }
 
+  // Gives the pages of every empty chunk back.
+  void trim() noexcept {
+    const std::lock_guard guard(lock_);
+    give_back_beyond(0);
+  }
+
   // Calls visit(object) for every object that is live at some moment during the call, holding a
   // handle on it meanwhile. `release(object)` gives the handle back.
   template <class Visit, class Release>
   void for_each_live(Visit&& visit, Release&& release) {
-    for (Chunk* chunk = chunks_.load(std::memory_order_acquire); chunk != nullptr;
-         chunk = chunk->next) {
-      for (T& object : chunk->objects) {
-        if (!try_retain(object)) continue;
-        const Held<Release> held{object, release};
-        visit(object);
+    const Listing listing{listings_};
+    for (Block* block = blocks_.load(std::memory_order_acquire); block != nullptr;
+         block = block->next) {
+      const int made = block->made.load(std::memory_order_acquire);
+      for (int i = 0; i < made; ++i) {
+        if (block->chunks[i].is_gone.load()) continue;
+        T* objects = objects_of(*block, i);
+        for (int k = 0; k < kChunkObjects; ++k) {
+          if (!try_retain(objects[k])) continue;
+          const Held<Release> held{objects[k], release};
+          visit(objects[k]);
+        }
+      }
+    }
+  }
+
+  // For a fork (fork.h): while locked, objects come and go only in threads' caches.
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+  // Calls visit(object) for all there are, free ones too.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Block* block = blocks_.load(std::memory_order_acquire); block != nullptr;
+         block = block->next) {
+      const int made = block->made.load(std::memory_order_acquire);
+      for (int i = 0; i < made; ++i) {
+        if (block->chunks[i].is_gone.load()) continue;
+        T* objects = objects_of(*block, i);
+        for (int k = 0; k < kChunkObjects; ++k) visit(objects[k]);
       }
     }
   }
@@ -83,16 +133,43 @@ class Slab {
     ~Held() { release(&object); }
   };
 
-  static constexpr int kChunkObjects = 64;
-  static constexpr int kCacheBound = 128;
-
-  struct Chunk {
-    Chunk* next = nullptr;
-    T objects[kChunkObjects];
+  struct Listing {
+    explicit Listing(std::atomic<int>& count) : listings(count) { listings.fetch_add(1); }
+    ~Listing() { listings.fetch_sub(1); }
+    Listing(const Listing&) = delete;
+    Listing& operator=(const Listing&) = delete;
+    std::atomic<int>& listings;
   };
 
-  // Plain data, so that reaching it needs no guard; Retire, made on the first refill, empties it
-  // when the thread ends.
+  // Few objects, so that not many are kept for one in use; not so few that giving a chunk back
+  // costs much for each.
+  static constexpr std::size_t kChunkBytes = std::max(kPage, std::bit_ceil(32 * sizeof(T)));
+  static constexpr int kChunkObjects = static_cast<int>(kChunkBytes / sizeof(T));
+  static constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kTableBytes = std::max(kChunkBytes, std::size_t{64} << 10);
+  static constexpr int kBlockChunks = static_cast<int>((kBlockBytes - kTableBytes) / kChunkBytes);
+  static constexpr std::size_t kKeptChunks = 16384 / kChunkObjects;
+  static constexpr int kCacheBound = 128;
+
+  // In one of the three lists, unless all its objects are taken.
+  struct Chunk {
+    T* free = nullptr;  // those in no cache
+    int free_count = 0;
+    std::atomic<bool> is_gone{false};  // its pages are
+    Chunk* previous = nullptr;
+    Chunk* next = nullptr;
+  };
+
+  // What is known of its chunks stands before them, and stays.
+  struct Block {
+    Block* next = nullptr;
+    std::atomic<int> made{0};  // chunks
+    Chunk chunks[kBlockChunks];
+  };
+  static_assert(sizeof(Block) <= kTableBytes && kTableBytes % alignof(T) == 0);
+
+  // Plain data, so that reaching it needs no guard; Retire, made before anything is in it, empties
+  // it when the thread ends.
   struct Cache {
     T* head = nullptr;
     int count = 0;
@@ -107,50 +184,175 @@ class Slab {
     }
   };
 
+  static std::byte* place_of(Block& block, int chunk) noexcept {
+    return reinterpret_cast<std::byte*>(&block) + kTableBytes +
+           static_cast<std::size_t>(chunk) * kChunkBytes;
+  }
+  static T* objects_of(Block& block, int chunk) noexcept {
+    return std::launder(reinterpret_cast<T*>(place_of(block, chunk)));
+  }
+  static std::size_t offset_of(const void* address) noexcept {
+    return reinterpret_cast<std::uintptr_t>(address) % kBlockBytes;
+  }
+  static Block& block_of(void* address) noexcept {
+    std::byte* base = static_cast<std::byte*>(address) - offset_of(address);
+    return *std::launder(reinterpret_cast<Block*>(base));
+  }
+  static Chunk& chunk_of(T* object) noexcept {
+    return block_of(object).chunks[(offset_of(object) - kTableBytes) / kChunkBytes];
+  }
+
+  [[gnu::noinline]] void retire_with_thread(Cache& cache) noexcept {
+    if (cache.retired) return;
+    thread_local const Retire retire{*this, cache};
+    (void)retire;
+  }
+
   [[gnu::noinline]] void refill(Cache& cache) {
-    if (!cache.retired) {
-      thread_local const Retire retire{*this, cache};
-      (void)retire;
-    }
+    retire_with_thread(cache);
     const std::lock_guard guard(lock_);
-    if (free_ == nullptr) grow();
-    while (free_ != nullptr && cache.count < kCacheBound / 2) {
-      T* object = free_;
-      free_ = object->next_free;
-      object->next_free = cache.head;
-      cache.head = object;
-      ++cache.count;
-      taken_.fetch_add(1, std::memory_order_relaxed);
-    }
+    Chunk& chunk = chunk_with_free();
+    // The first so many, in their order.
+    T* last = chunk.free;
+    int count = 1;
+    for (; count < kCacheBound / 2 && last->next_free != nullptr; ++count) last = last->next_free;
+    cache.head = chunk.free;
+    cache.count = count;
+    chunk.free = last->next_free;
+    chunk.free_count -= count;
+    last->next_free = nullptr;
+    if (chunk.free_count == 0) partly_.remove(chunk);
+    taken_.fetch_add(static_cast<std::size_t>(count), std::memory_order_relaxed);
   }
 
   [[gnu::noinline]] void spill(Cache& cache, int keep) noexcept {
     const std::lock_guard guard(lock_);
+    std::size_t spilled = 0;
     while (cache.head != nullptr && (cache.retired || cache.count > keep)) {
       T* object = cache.head;
       cache.head = object->next_free;
-      object->next_free = free_;
-      free_ = object;
       --cache.count;
-      taken_.fetch_sub(1, std::memory_order_relaxed);
+      ++spilled;
+      Chunk& chunk = chunk_of(object);
+      object->next_free = chunk.free;
+      chunk.free = object;
+      if (++chunk.free_count == 1) partly_.push_front(chunk);
+      if (chunk.free_count == kChunkObjects) {
+        partly_.remove(chunk);
+        empty_.push_front(chunk);
+        ++empty_count_;
+      }
     }
     if (cache.head == nullptr) cache.count = 0;
+    taken_.fetch_sub(spilled, std::memory_order_relaxed);
+    // Several at a time: a system call for each would be felt.
+    if (empty_count_ >= kKeptChunks + kKeptChunks / 4) give_back_beyond(kKeptChunks);
   }
 
-  void grow() {
-    auto* chunk = new Chunk;
-    for (T& object : chunk->objects) {
-      object.next_free = free_;
-      free_ = &object;
+  // One of partly_.
+  Chunk& chunk_with_free() {
+    if (partly_.empty()) {
+      Chunk* chunk = empty_.front;
+      if (chunk != nullptr) {
+        empty_.remove(*chunk);
+        --empty_count_;
+      } else {
+        chunk = &make_chunk();
+      }
+      partly_.push_front(*chunk);
     }
-    chunk->next = chunks_.load(std::memory_order_relaxed);
-    chunks_.store(chunk, std::memory_order_release);
+    return *partly_.front;
   }
+
+  Chunk& make_chunk() {
+    Chunk* chunk = gone_.front;
+    if (chunk != nullptr) {
+      gone_.remove(*chunk);
+      Block& block = block_of(chunk);
+      fill(*chunk, place_of(block, static_cast<int>(chunk - block.chunks)));
+      chunk->is_gone.store(false);
+      return *chunk;
+    }
+    Block* block = blocks_.load(std::memory_order_relaxed);
+    if (block == nullptr || block->made.load(std::memory_order_relaxed) == kBlockChunks) {
+      Block* older = block;
+      block = new (map_objects(kBlockBytes)) Block;
+      block->next = older;
+      blocks_.store(block, std::memory_order_release);
+    }
+    const int made = block->made.load(std::memory_order_relaxed);
+    fill(block->chunks[made], place_of(*block, made));
+    block->made.store(made + 1, std::memory_order_release);
+    return block->chunks[made];
+  }
+
+  static void fill(Chunk& chunk, std::byte* place) {
+    T* next = nullptr;
+    for (int i = kChunkObjects - 1; i >= 0; --i) {
+      T* object = new (place + static_cast<std::size_t>(i) * sizeof(T)) T;
+      object->next_free = next;
+      next = object;
+    }
+    chunk.free = next;
+    chunk.free_count = kChunkObjects;
+  }
+
+  void give_back_beyond(std::size_t kept) noexcept {
+    if constexpr (kKeepsPages<T>) return;
+    Pages run;
+    while (empty_count_ > kept) {
+      Chunk& chunk = *empty_.back;
+      // Whoever begins to list after this skips the chunk; whoever began before is counted.
+      chunk.is_gone.store(true);
+      if (listings_.load() != 0) {
+        chunk.is_gone.store(false);
+        break;
+      }
+      empty_.remove(chunk);
+      --empty_count_;
+      gone_.push_front(chunk);
+      Block& block = block_of(&chunk);
+      const int index = static_cast<int>(&chunk - block.chunks);
+      T* objects = objects_of(block, index);
+      for (int i = 0; i < kChunkObjects; ++i) objects[i].~T();
+      if (!run.add(place_of(block, index))) {
+        run.empty();
+        run = {};
+        run.add(place_of(block, index));
+      }
+    }
+    run.empty();
+  }
+
+  // Chunks side by side, for one system call.
+  struct Pages {
+    std::byte* begin = nullptr;
+    std::byte* end = nullptr;
+
+    bool add(std::byte* chunk) noexcept {
+      if (begin == nullptr) begin = end = chunk;
+      if (chunk == end) {
+        end += kChunkBytes;
+      } else if (chunk + kChunkBytes == begin) {
+        begin = chunk;
+      } else {
+        return false;
+      }
+      return true;
+    }
+    void empty() const noexcept {
+      if (begin != nullptr) empty_pages(begin, static_cast<std::size_t>(end - begin));
+    }
+  };
 
   SpinLock lock_;
-  T* free_ = nullptr;
-  std::atomic<std::size_t> taken_{0};  // by threads, from the list of free ones
-  std::atomic<Chunk*> chunks_{nullptr};
+  IntrusiveList<Chunk> partly_;  // with objects free and objects taken
+  IntrusiveList<Chunk> empty_;   // with all objects free, the latest first
+  IntrusiveList<Chunk> gone_;    // without pages
+  std::size_t empty_count_ = 0;
+  std::atomic<std::size_t> taken_{0};  // by threads
+  std::atomic<int> listings_{0};       // under way
+  std::atomic<Block*> blocks_{nullptr};
   static constinit thread_local Cache t_cache;
 
  public:

@@ -23,9 +23,9 @@ struct Storage {
   std::uint16_t size_class = 0;
   Device device;
   std::byte* data = nullptr;
-  std::size_t nbytes = 0;    // asked for
-  std::size_t capacity = 0;  // of the block; 0 for memory from outside
-  SessionState* session = nullptr;
+  std::size_t nbytes = 0;                       // asked for
+  std::size_t capacity = 0;                     // of the block; 0 for memory from outside
+  std::atomic<SessionState*> session{nullptr};  // charged; changes under storage_moves()
   Span* span = nullptr;
   Storage* next_free = nullptr;
   std::function<void()>* deleter = nullptr;  // of memory from outside
@@ -43,8 +43,9 @@ Storage* try_allocate_storage(Device device, std::size_t nbytes, SessionState* s
 // Memory from outside; `deleter` runs when the last holder lets go.
 Storage* adopt_storage(Device device, void* data, std::size_t nbytes, SessionState* session,
                        std::function<void()> deleter);
-// Moves the charge for the bytes to another session.
-void move_storage(Storage& storage, SessionState* to);
+// Moves the charge for the bytes to another session, unless it has no room for them; the default
+// session (null) always has. The caller has a holder of the bytes pinned, and storage_moves().
+bool try_move_storage(Storage& storage, SessionState* to) noexcept;
 
 void free_storage(Storage* storage) noexcept;  // called by the last release only
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 #include <thread>
 
 #include "core/raise.h"
@@ -15,6 +16,7 @@
 #include "memory/ledger.h"
 #include "memory/session.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 
 namespace tenure {
 namespace detail {
@@ -64,12 +66,13 @@ std::string stacks_text(const Story& story) {
          stack_text("death stack", story.death_stack);
 }
 
-// `owner` is who holds a value that is no tensor.
-std::string holders_row(const Story& story, std::string_view whose, std::string owner = {}) {
+// `owner` is who holds a value that is no tensor; `one` and `more` are what is said of the handles.
+std::string holders_row(const Story& story, std::string_view one, std::string_view more,
+                        std::string owner = {}) {
   std::string text = std::move(owner);
   if (text.empty()) {
-    text = fmt::format("{} handle{}{}", story.handles, story.handles == 1 ? "" : "s",
-                       story.handles == 1 ? whose : "");
+    text = story.handles == 1 ? fmt::format("1 handle{}", one)
+                              : fmt::format("{} handles{}", story.handles, more);
   }
   if (story.death && story.death->cause == Cause::donated) {
     text += "; storage given away";
@@ -94,7 +97,10 @@ std::string lifetime_text(std::string_view error, std::string_view problem, cons
   if (use.input >= 0) what += fmt::format(", input {}", use.input);
   lines.push_back(used_line(use.site, std::move(what)));
   text += table(lines);
-  text += holders_row(story, " (yours)", std::move(owner));
+  // A call that is made of others has copies of its own, which nobody counts.
+  const bool inside = context().call.op != nullptr;
+  text +=
+      holders_row(story, " (yours)", inside ? ", this call's among them" : "", std::move(owner));
   text += stacks_text(story);
   return text + fmt::format("\n  {}", todo);
 }
@@ -156,8 +162,20 @@ Line line_of(std::string label, const Header& tensor) {
   return {std::move(label), site_text(story.birth.site), story.birth.op, story.title()};
 }
 
+std::vector<Line> other_holder_lines(Header& tensor) {
+  std::vector<Line> lines;
+  if (!try_pin(tensor)) return lines;
+  const Pinned pinned{tensor};
+  for (const Holder& holder : holders_of(*tensor.storage)) {
+    const bool is_it = holder.is_tensor && holder.story.id == tensor.id;
+    if (!is_it) lines.push_back({"holder", holder.text, ""});
+  }
+  if (lines.empty()) lines.push_back({"holder", "a call that is using them", ""});
+  return lines;
+}
+
 Line used_line(std::source_location site, std::string what) {
-  return {"used", site_text(site), std::move(what)};
+  return {"used", site_text(user_site(site)), std::move(what)};
 }
 
 std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo) {
@@ -192,7 +210,7 @@ Story make_story(const Header& header) {
     story.traced_in = label_text(*function);
     story.traced_at = function->site;
   }
-  if ((life & Header::kDead) == 0 || header.is_symbolic()) return story;
+  if (!header.is_disposed()) return story;
   while ((life & Header::kRecorded) == 0) {  // the thread that ends it is writing the record
     std::this_thread::yield();
     life = header.life.load(std::memory_order_acquire);
@@ -231,12 +249,14 @@ namespace {
 
 // A value that somebody owns: a variable's, or one saved for a tape, a function, a span. Its owner
 // is what the user knows.
+std::string saved_for(const Label& owner) {
+  return owner.kind == "variable" ? label_text(owner)
+                                  : fmt::format("a value saved for {}", label_text(owner));
+}
+
 [[noreturn]] void raise_owner_lost(const Header& header, const Use& use) {
   const Label& owner = *header.owner.get();
-  const bool variable = owner.kind == "variable";
   Story story = make_story(header);
-  const std::string what =
-      variable ? label_text(owner) : fmt::format("a value saved for {}", label_text(owner));
   std::vector<Line> lines{line_of("born", owner),
                           {"value", site_text(story.birth.site), story.birth.op}};
   if (const auto& death = story.death) {
@@ -247,26 +267,28 @@ namespace {
   if (story.death && story.death->cause == Cause::owner_disposed) {
     todo = "use it before its owner is disposed or closed: its value is gone.";
   }
-  std::string text =
-      told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op, what, story.title()),
-           lines, "");
+  std::string text = told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op,
+                                      saved_for(owner), story.title()),
+                          lines, "");
   text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
-  events::raised(text, use.site, story.id);
-  throw DisposedError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw DisposedError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace
 
 void raise_disposed(const Header& header, const Use& use) {
-  if (header.is_symbolic()) raise_symbolic(header, use, current_trace());
+  if (header.is_symbolic() && !(header.is_disposed() && header.trace == current_trace())) {
+    raise_symbolic(header, use, current_trace());
+  }
   if (header.role == Role::saved && header.owner) raise_owner_lost(header, use);
   Story story = story_for(header, use);
   const std::string problem = use.input < 0
                                   ? fmt::format("{}: the tensor was disposed", use.op)
                                   : fmt::format("{}: input {} was disposed", use.op, use.input);
   std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
-  events::raised(text, use.site, story.id);
-  throw DisposedError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw DisposedError(text, std::move(story), user_site(use.site));
 }
 
 void raise_ended(std::string_view op, std::string_view what, Story story, std::source_location used,
@@ -275,8 +297,8 @@ void raise_ended(std::string_view op, std::string_view what, Story story, std::s
   lines.push_back(used_line(used, std::string(op)));
   const std::string text =
       told(fmt::format("DisposedError: {}: {} was {}", op, what, ended), lines, todo);
-  events::raised(text, used, story.id);
-  throw DisposedError(text, std::move(story), used);
+  events::raised(text, user_site(used), story.id);
+  throw DisposedError(text, std::move(story), user_site(used));
 }
 
 namespace {
@@ -289,8 +311,8 @@ namespace {
   const std::string problem =
       fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function, where);
   std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace
@@ -337,16 +359,17 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
   if (const std::size_t at = text.find("[" + shape + "]"); at != text.npos) {
     text.replace(at + 1, shape.size(), hidden);
   }
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
+  const std::lock_guard lock(storage_moves());  // its session does not go away meanwhile
   Story story = story_for(header, use);
   const SessionState* session = header.session.load(std::memory_order_relaxed);
   const std::string home = session_name(session), here = session_name(current);
   const Label* owner = header.role == Role::saved ? header.owner.get() : nullptr;
-  const std::string which = owner != nullptr ? label_text(*owner)
+  const std::string which = owner != nullptr ? saved_for(*owner)
                             : use.input < 0  ? "the tensor"
                                              : fmt::format("input {}", use.input);
   const std::string problem =
@@ -360,13 +383,18 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
   std::vector<Line> lines{
       {"alive", session != nullptr ? site_text(session->label->site) : "", "in " + home}};
   if (owner != nullptr) lines.insert(lines.begin(), line_of("owner", *owner));
-  std::string text = lifetime_text(
-      "InaccessibleTensorError", problem, story, use,
-      owner != nullptr ? fmt::format("run what uses it in {}.", home)
-                       : fmt::format("transfer it to {}, or run the op in {}.", here, home),
-      std::move(lines), owner != nullptr ? label_text(*owner) : std::string());
-  events::raised(text, use.site, story.id);
-  throw InaccessibleTensorError(text, std::move(story), use.site);
+  std::string todo = fmt::format("transfer it to {}, or run the op in {}.", here, home);
+  if (owner != nullptr) {
+    todo = fmt::format("run what uses it in {}", home);
+    todo += owner->kind != "function" ? "."
+                                      : ", or call the function in the default session first: what "
+                                        "it captures there serves every session.";
+  }
+  std::string text =
+      lifetime_text("InaccessibleTensorError", problem, story, use, todo, std::move(lines),
+                    owner != nullptr ? label_text(*owner) : std::string());
+  events::raised(text, user_site(use.site), story.id);
+  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
 }
 
 }  // namespace detail
@@ -395,7 +423,7 @@ std::string Story::title() const {
 std::string Story::text() const {
   std::string lines = title() + "\n\n" + detail::table(detail::life_lines(*this));
   if (!death) lines += "  alive\n";
-  return lines + detail::holders_row(*this, "") + detail::stacks_text(*this);
+  return lines + detail::holders_row(*this, "", "") + detail::stacks_text(*this);
 }
 
 std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.text(); }

@@ -34,6 +34,8 @@ struct Line {
 Line line_of(std::string label, const Label& thing);    // born  rnn.cpp:41  tidy "step"
 Line line_of(std::string label, const Header& tensor);  // input 0  rnn.cpp:41  tanh  float32 [4]
 Line used_line(std::source_location site, std::string what);  // used  rnn.cpp:52  add, input 1
+// Who else holds a tensor's bytes, a line each: saved values, other tensors, or calls in progress.
+std::vector<Line> other_holder_lines(Header& tensor);
 
 // `problem`, the lines, and what to do, which may be empty.
 std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo);

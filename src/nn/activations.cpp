@@ -68,5 +68,9 @@ ActivationFn::ActivationFn(const char* name) : ActivationFn(std::string(name)) {
 ActivationFn::ActivationFn(const std::string& name) : Part(activation_named(name)) {}
 std::string ActivationFn::name() const { return given() ? class_name() : "linear"; }
 bool ActivationFn::is_linear() const { return !given() || class_name() == "linear"; }
+Tensor ActivationFn::operator()(Tensor x, std::source_location site) const {
+  if (is_linear()) return x;
+  return detail::call_part("activation", *this, site, [&] { return function()(std::move(x)); });
+}
 
 }  // namespace tenure::nn

@@ -63,8 +63,8 @@ class SequentialModel final : public Container {
   void extend(const Layer& layer, std::source_location site);
 
   std::vector<Layer> chain_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Structure> structure_;  // null while the inputs are not known
+  mutable tenure::detail::RecursiveMutex mutex_;  // layers that are called under it may ask
+  std::shared_ptr<Structure> structure_;          // null while the inputs are not known
 };
 
 }  // namespace tenure::nn::detail

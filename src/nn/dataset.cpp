@@ -97,6 +97,7 @@ Dataset::Dataset(Pipeline pipeline)
 
 Dataset Dataset::from_tensors(const Tensors& x, const Tensors& y, const Tensor& weight,
                               std::source_location site) {
+  const detail::CallScope call("from_tensors", site);
   return from_source(dataset::tensor_source(x, y, weight, site));
 }
 
@@ -115,6 +116,7 @@ Dataset Dataset::from_generator(std::function<Generator()> open, std::optional<s
 }
 
 Dataset Dataset::from_elements(const std::vector<Batch>& elements, std::source_location site) {
+  const detail::CallScope call("from_range", site);
   return Dataset(made(dataset::saved_elements(elements, site)));
 }
 

@@ -1,74 +1,68 @@
 // A thread per pass that stays up to `count` elements ahead. It waits for room before it makes the
 // next, so that at most `count` are made and not taken. An error comes out where its element would
 // have. The pass joins its thread: nothing of a dropped iterator goes on behind the user's back.
-#include <condition_variable>
+#include <atomic>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 
+#include "memory/fork.h"
 #include "memory/session.h"
+#include "memory/text.h"
 #include "nn/dataset_stream.h"
+#include "tenure/error.h"
 #include "tenure/job.h"
 
 namespace tenure::nn::dataset {
 namespace {
 
-// The session of the thread that asked for the pass, kept open for the thread that makes it.
-class BorrowedSession {
- public:
-  BorrowedSession() : session_(detail::context().session) {
-    if (session_ == nullptr) return;
-    session_->retain();
-    session_->running.fetch_add(1);
-  }
-  ~BorrowedSession() {
-    if (session_ == nullptr) return;
-    session_->running.fetch_sub(1);
-    session_->release();
-  }
-  BorrowedSession(const BorrowedSession&) = delete;
-  BorrowedSession& operator=(const BorrowedSession&) = delete;
-  void enter() const { detail::context().session = session_; }
-
- private:
-  detail::SessionState* session_;
-};
-
 class Ahead final : public Stream<Batch> {
  public:
   Ahead(StreamPtr<Batch> from, std::size_t count)
       : from_(std::move(from)), count_(count), site_(detail::context().call.site) {
-    thread_ = std::thread([this] { make(); });
+    thread_ = std::make_unique<std::thread>([this] { make(); });
   }
   ~Ahead() override {
+    if (is_left_behind()) {  // what the thread was at work on is never whole again
+      (void)thread_.release();
+      (void)from_.release();
+      return;
+    }
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
-      changed_.notify_all();
+      tell();
     }
-    thread_.join();
+    thread_->join();
   }
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
   std::optional<Batch> next() override {
     const detail::WaitingHere waiting;
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !made_.empty() || ended_; });
-    if (!made_.empty()) {
-      std::optional<Batch> element(std::move(made_.front()));
-      made_.pop_front();
-      changed_.notify_all();
-      return element;
+    for (;;) {
+      const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+      {
+        const std::lock_guard lock(mutex_);
+        if (!made_.empty()) {
+          std::optional<Batch> element(std::move(made_.front()));
+          made_.pop_front();
+          tell();
+          return element;
+        }
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+        if (ended_) return std::nullopt;
+      }
+      if (is_left_behind()) raise_left_behind();
+      changes_.wait(changes, std::memory_order_acquire);
     }
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-    return std::nullopt;
   }
 
  private:
   void make() {
-    session_.enter();
+    detail::context().session = session_.get();
     const detail::CallScope call("prefetch", site_);
     std::exception_ptr error;
     try {
@@ -77,7 +71,7 @@ class Ahead final : public Stream<Batch> {
         if (!element) break;
         const std::lock_guard lock(mutex_);
         made_.push_back(std::move(*element));
-        changed_.notify_all();
+        tell();
       }
     } catch (...) {
       error = std::current_exception();
@@ -86,25 +80,47 @@ class Ahead final : public Stream<Batch> {
     const std::lock_guard lock(mutex_);
     error_ = std::move(error);
     ended_ = true;
-    changed_.notify_all();
+    tell();
   }
   bool has_room() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return made_.size() < count_ || stopped_; });
-    return !stopped_;
+    for (;;) {
+      const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return false;
+        if (made_.size() < count_) return true;
+      }
+      changes_.wait(changes, std::memory_order_acquire);
+    }
+  }
+  void tell() noexcept {
+    changes_.fetch_add(1, std::memory_order_release);
+    changes_.notify_all();
   }
 
-  const BorrowedSession session_;
-  StreamPtr<Batch> from_;  // the thread's
+  // The pass was begun before a fork: this process does not have its thread.
+  bool is_left_behind() const { return forks_ != detail::forks(); }
+  [[noreturn]] void raise_left_behind() const {
+    detail::raise_told<ValueError>(
+        "prefetch: the pass was begun before a fork, and the thread that makes its batches is in "
+        "the parent process",
+        {{"begun", detail::site_text(site_), "prefetch"},
+         detail::used_line(detail::context().call.site, "next")},
+        "begin a pass of its own in the child.");
+  }
+
+  const detail::SessionStay session_{detail::context().session};  // of who asked for the pass
+  StreamPtr<Batch> from_;                                         // the thread's
   const std::size_t count_;
   const std::source_location site_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  const std::uint32_t forks_ = detail::forks();
+  detail::Mutex mutex_;
+  std::atomic<std::uint32_t> changes_{0};  // of what follows; waited for
   std::deque<Batch> made_;
   std::exception_ptr error_;
   bool ended_ = false;
   bool stopped_ = false;
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
 };
 
 class Prefetched final : public Recipe<Batch> {

@@ -1,4 +1,6 @@
 // Where the elements of a Dataset come from.
+#include <algorithm>
+
 #include "core/raise.h"
 #include "memory/header.h"
 #include "memory/ledger.h"
@@ -11,6 +13,7 @@
 namespace tenure::nn::dataset {
 namespace {
 
+using detail::Access;
 using detail::Header;
 using detail::Saved;
 
@@ -48,7 +51,7 @@ class SavedBatch {
     if (!try_pin(header)) raise_disposed(header, {.op = "next", .site = site});
     const detail::Pinned pinned{header};
     const detail::SessionState* current = detail::context().session;
-    if (header.session.load(std::memory_order_relaxed) != current) {
+    if (!lends_to(header.session.load(std::memory_order_relaxed), current)) {
       raise_wrong_session(header, {.op = "next", .site = site}, current);
     }
     return materialise(header, "next", site);
@@ -118,8 +121,11 @@ class Generated final : public Recipe<Batch> {
   struct Pass final : Stream<Batch> {
     explicit Pass(Dataset::Generator opened) : generator(std::move(opened)) {}
     std::optional<Batch> next() override {
+      if (!generator) return std::nullopt;
       const detail::CallbackScope users;
-      return generator();
+      std::optional<Batch> element = generator();
+      if (!element) generator = nullptr;  // it is not asked again
+      return element;
     }
     Dataset::Generator generator;
   };
@@ -162,7 +168,10 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
   std::optional<std::int64_t> size;
   std::string first;
   const auto check = [&](const Tensor& tensor, const std::string& name) {
-    const Shape& shape = detail::checked(tensor, "from_tensors").layout.shape;
+    const auto copies = std::ranges::count(x.list(), Access::header(tensor), Access::header) +
+                        std::ranges::count(y.list(), Access::header(tensor), Access::header);
+    const detail::Pin pin(tensor, "from_tensors", site, static_cast<std::uint32_t>(copies));
+    const Shape& shape = pin->layout.shape;
     if (shape.rank() == 0) {
       raise<ShapeError>("from_tensors: {} is a scalar: it has no axis of examples", name);
     }

@@ -67,6 +67,7 @@ class OwnWork {
     context_.session = outer_.session;
     context_.random = outer_.random;
     context_.thread = outer_.thread;
+    context_.call = outer_.call;
   }
   ~OwnWork() { context_ = outer_; }
   OwnWork(const OwnWork&) = delete;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "memory/context.h"
+#include "memory/session.h"
 
 namespace tenure::nn::detail {
 
@@ -26,18 +27,23 @@ class EagerScope {
   tenure::detail::Context outer_;
 };
 
-// Work on another thread, in the session of whoever started it.
+// A job's work on another thread, in the session of whoever started it. The session may be closed
+// as soon as the work is done, before the job is seen to be.
 class SessionScope {
  public:
-  explicit SessionScope(tenure::detail::SessionState* session)
-      : context_(tenure::detail::context()), outer_(context_.session) {
-    context_.session = session;
+  explicit SessionScope(tenure::detail::SessionStay& stay)
+      : stay_(stay), context_(tenure::detail::context()), outer_(context_.session) {
+    context_.session = stay.get();
   }
-  ~SessionScope() { context_.session = outer_; }
+  ~SessionScope() {
+    context_.session = outer_;
+    stay_.leave();
+  }
   SessionScope(const SessionScope&) = delete;
   SessionScope& operator=(const SessionScope&) = delete;
 
  private:
+  tenure::detail::SessionStay& stay_;
   tenure::detail::Context& context_;
   tenure::detail::SessionState* outer_;
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <span>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -9,6 +10,7 @@
 #include "nn/eager_scope.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
+#include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
@@ -20,6 +22,7 @@ namespace tenure::nn {
 using detail::Compiled;
 using detail::ModelAccess;
 using detail::TensorVector;
+using tenure::detail::CallScope;
 using tenure::detail::events::Span;
 
 namespace {
@@ -38,7 +41,8 @@ class Running {
     }
     rows_ += rows;
   }
-  Logs logs(const Compiled& compiled) const {
+  Logs logs(const Compiled& compiled, std::source_location site) const {
+    const CallScope call("metric", site);
     Logs logs;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       logs.emplace_back(compiled.loss_names[i],
@@ -53,10 +57,15 @@ class Running {
   std::int64_t rows_ = 0;
 };
 
+void reset_metrics(const Compiled& compiled, std::source_location site) {
+  const CallScope call("metric", site);
+  if (compiled.ready) detail::reset_metrics(compiled);
+}
+
 // Weights of the examples by their classes, times those they have.
 class ClassWeights {
  public:
-  explicit ClassWeights(const std::map<int, double>& weights) {
+  ClassWeights(const std::map<int, double>& weights, std::source_location site) : site_(site) {
     if (weights.empty()) return;
     if (weights.begin()->first < 0) {
       raise<ValueError>("fit: class_weight: no class is negative: {}", weights.begin()->first);
@@ -66,10 +75,12 @@ class ClassWeights {
       table[static_cast<std::size_t>(label)] = static_cast<float>(weight);
     }
     const detail::EagerScope eager;
+    const CallScope call("fit", site_);
     table_ = tensor(table);
   }
   Batch operator()(Batch batch) const {
     if (!table_.defined()) return batch;
+    const CallScope call("fit", site_);
     if (batch.y.size() != 1) {
       raise<ValueError>("fit: class_weight is for models with one output, this has {}",
                         batch.y.size());
@@ -88,14 +99,15 @@ class ClassWeights {
   }
 
  private:
+  std::source_location site_;
   Tensor table_;
 };
 
-Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
+Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count, std::source_location site) {
   Shape begin = Shape::filled(x.rank(), 0), size = Shape::filled(x.rank(), -1);
   begin[0] = first;
   size[0] = count;
-  return slice(x, begin, size);
+  return slice(Arg(x, site), begin, size);
 }
 
 Logs with_prefix(const std::string& prefix, Logs logs) {
@@ -110,7 +122,7 @@ void record(const Logs& logs, std::uint64_t step) {
 Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& batches,
                       std::source_location site) {
   const Span span("evaluate", model.name(), site);
-  if (compiled.ready) detail::reset_metrics(compiled);
+  reset_metrics(compiled, site);
   Running running;
   DatasetIterator iterator = batches.iterate(site);
   bool any = false;
@@ -120,15 +132,27 @@ Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& bat
     running.add(losses, rows_of(*batch));
   }
   if (!any) raise<ValueError>("evaluate: there are no examples");
-  return running.logs(compiled);
+  return running.logs(compiled, site);
+}
+
+// Refuses what cannot be used in the name of what the user called, before copies are made of it.
+void check_given(const char* op, std::span<const Tensor> tensors, std::source_location site) {
+  if (tenure::detail::context().trace != nullptr) return;  // there they may be captured
+  for (const Tensor& each : tensors) {
+    if (each.defined()) const tenure::detail::Pin pin(each, op, site);
+  }
+}
+void check_given(const char* op, const Tensor& x, const Tensor& y, std::source_location site) {
+  check_given(op, {&x, 1}, site);
+  check_given(op, {&y, 1}, site);
 }
 
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
-                   const char* what) {
+                   const char* what, std::source_location site) {
   if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
   const std::optional<std::int64_t> size = examples.size();
   if (!size || *size % batch_size == 0) return;
-  if (model.get_states().empty()) return;
+  if (detail::all_states(ModelAccess::base(model)).empty()) return;
   raise<ValueError>(
       "{}: {} examples do not make whole batches of {}, and {} keeps a state per example of a "
       "batch: leave {} out, or use another batch_size",
@@ -148,7 +172,7 @@ class FitLoop {
         batches_(std::move(batches)),
         validation_(std::move(validation)),
         options_(options),
-        class_weights_(options.class_weight),
+        class_weights_(options.class_weight, site),
         control_(control),
         site_(site),
         training_(model, options.epochs),
@@ -186,7 +210,7 @@ class FitLoop {
     training_.batch_ = 0;
     each([&](CallbackBase& callback) { callback.on_epoch_begin(training_); });
     progress_.begin_epoch(epoch, training_.batches_);
-    if (compiled_->ready) detail::reset_metrics(*compiled_);
+    reset_metrics(*compiled_, site_);
     Running running;
     if (!iterator_ || options_.steps_per_epoch == 0) iterator_.emplace(batches_.iterate(site_));
     while (goes_on() &&
@@ -202,7 +226,7 @@ class FitLoop {
                   rows);
       ++training_.batch_;
       if (!options_.callbacks.empty() || progress_.is_due()) {
-        const Logs logs = running.logs(*compiled_);
+        const Logs logs = running.logs(*compiled_, site_);
         each([&](CallbackBase& callback) { callback.on_batch_end(training_, logs); });
         progress_.show(training_.batch_, logs);
       }
@@ -219,7 +243,7 @@ class FitLoop {
       return;
     }
     training_.batches_ = training_.batch_;
-    Logs logs = running.logs(*compiled_);
+    Logs logs = running.logs(*compiled_, site_);
     if (validation_ && goes_on() && (epoch + 1) % options_.validation_freq == 0) {
       for (auto& each_log :
            with_prefix("val_", evaluate_batches(model_, *compiled_, *validation_, site_))) {
@@ -273,8 +297,8 @@ FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& 
     validation = examples.skip(kept).batch(options.batch_size);
     examples = examples.take(kept);
   }
-  check_batches(model, examples, options.batch_size, "fit");
-  const bool stateful = !model.get_states().empty();
+  check_batches(model, examples, options.batch_size, "fit", site);
+  const bool stateful = !detail::all_states(ModelAccess::base(model)).empty();
   if (options.shuffle && !stateful) examples = examples.shuffle();
   return {examples.batch(options.batch_size), validation};
 }
@@ -301,10 +325,10 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
   detail::compiled_of(model, "fit_async", site);
   auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site);
   if (options.verbose == Verbose::automatic) options.verbose = Verbose::silent;
-  tenure::detail::SessionState* session = tenure::detail::context().session;
+  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
   return start_job<History>(
       [=, data = std::move(data)](JobControl& control) mutable {
-        const detail::SessionScope in_session(session);
+        const detail::SessionScope in_session(*session);
         struct Unlock {  // before the job is seen to be done
           std::shared_ptr<detail::TrainingLock>& lock;
           ~Unlock() { lock->release(); }
@@ -318,12 +342,15 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
 
 History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
                    std::source_location site) const {
+  check_given("fit", x, y, site);
   return fit(TensorVector{x}, TensorVector{y}, std::move(options), site);
 }
 
 History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
                    std::source_location site) const {
   check_options(options);
+  check_given("fit", x, site);
+  check_given("fit", y, site);
   const detail::TrainingLock lock(*this, "fit", site);
   return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
 }
@@ -338,6 +365,7 @@ Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions optio
                               std::source_location site) const {
   check_options(options);
   detail::check_alive(*base_, site, "fit_async");
+  check_given("fit_async", x, y, site);
   FitData data = fit_data(*this, {x}, {y}, options, site);
   return start_fit(*this, std::move(data), std::move(options), site);
 }
@@ -351,32 +379,35 @@ Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                            std::source_location site) const {
+  check_given("train_on_batch", x, y, site);
   return train_on_batch(Batch{{x}, {y}, sample_weight}, site);
 }
 
 Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
   const detail::TrainingLock lock(*this, "train_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
-  if (compiled->ready) detail::reset_metrics(*compiled);
+  reset_metrics(*compiled, site);
   Running running;
   running.add(detail::train_step(*this, *compiled, batch, site), 1);
-  return running.logs(*compiled);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
+  check_given("test_on_batch", x, y, site);
   const detail::TrainingLock lock(*this, "test_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
-  if (compiled->ready) detail::reset_metrics(*compiled);
+  reset_metrics(*compiled, site);
   Running running;
   running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
-  return running.logs(*compiled);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
+  check_given("evaluate", x, y, site);
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  check_batches(*this, examples, options.batch_size, "evaluate");
+  check_batches(*this, examples, options.batch_size, "evaluate", site);
   return evaluate(examples.batch(options.batch_size), site);
 }
 
@@ -390,12 +421,14 @@ Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
+  check_given("predict", {&x, 1}, site);
   return std::move(predict(TensorVector{x}, options, site).front());
 }
 
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
   detail::check_alive(*base_, site, "predict");
+  check_given("predict", x, site);
   const Span span("predict", name(), site);
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
@@ -410,14 +443,14 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
   }
   const std::int64_t examples = x.front().dim(0);
   if (examples <= options.batch_size) return detail::predict_step(*this, x, site);
-  check_batches(*this, Dataset::from_tensors(x), options.batch_size, "predict");
+  check_batches(*this, Dataset::from_tensors(x, {}, {}, site), options.batch_size, "predict", site);
   std::vector<TensorVector> parts;  // per output
   {
     const tenure::detail::NoScope no_scope(tenure::detail::context());
     for (std::int64_t first = 0; first < examples; first += options.batch_size) {
       TensorVector batch;
       for (const Tensor& each : x) {
-        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first)));
+        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first), site));
       }
       TensorVector made = detail::predict_step(*this, batch, site);
       parts.resize(made.size());
@@ -432,12 +465,13 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
                                  std::source_location site) const {
   detail::check_alive(*base_, site, "predict_async");
+  check_given("predict_async", {&x, 1}, site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
-  tenure::detail::SessionState* session = tenure::detail::context().session;
+  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
   return start_job<Tensor>(
       [model = *this, held, options, session, site](JobControl&) mutable {
-        const detail::SessionScope in_session(session);
+        const detail::SessionScope in_session(*session);
         return model.predict(std::exchange(held, {}), options, site);
       },
       site);

@@ -163,6 +163,10 @@ Initializer initializer_from(const std::string& name, const Json& config) {
 
 }  // namespace detail
 
+Tensor Initializer::operator()(const Shape& shape, DType dtype, std::source_location site) const {
+  return detail::call_part("initializer", *this, site, [&] { return function()(shape, dtype); });
+}
+
 Initializer::Initializer(const char* name) : Initializer(std::string(name)) {}
 Initializer::Initializer(const std::string& name)
     : Initializer(detail::initializer_from(name, Json::object())) {}

@@ -11,10 +11,13 @@
 #include "core/warn.h"
 #include "graph/trace.h"
 #include "memory/context.h"
+#include "memory/fork.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loading.h"
+#include "ops/recorder.h"
 #include "tensor/access.h"
 #include "tensor/variable_state.h"
 #include "tenure/control.h"
@@ -42,7 +45,7 @@ namespace {
 
 // dense, dense_1, dense_2, ...
 std::string next_name(const std::string& class_name) {
-  static std::mutex mutex;
+  static tenure::detail::ProcessMutex mutex;
   static std::map<std::string, int> used;
   const std::string stem = snake_case(class_name);
   const std::lock_guard lock(mutex);
@@ -98,7 +101,8 @@ void complete(LayerBase& base, std::source_location site) {
   const std::lock_guard lock(state.building);
   if (state.options.name.empty()) state.options.name = next_name(base.class_name());
   if (!state.label || state.label->text != state.options.name) {
-    if (state.label) site = state.label->site;
+    if (site.line() == 0) site = state.options.site;
+    site = state.label ? state.label->site : tenure::detail::user_site(site);
     state.label = LabelRef::make(base.class_name(), state.options.name, site);
   }
 }
@@ -212,7 +216,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
     ensure_built(base, specs, site, inputs);
   }
   const CallScope scope(base.class_name(), site);
-  const bool kept = context().tapes != nullptr || context().trace != nullptr;
+  const bool kept = ops::tapes_of(context()) != nullptr || context().trace != nullptr;
   if (call.training && kept && state.recompute.load(std::memory_order_relaxed)) {
     return call_recomputed(base, inputs, call, site);
   }
@@ -221,6 +225,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
 
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site) {
+  site = tenure::detail::user_site(site);
   check_alive(base, site);
   ensure_built(base, inputs, site);
   // Sizes that stand for those that may vary: one per axis, so that inputs agree with each other;
@@ -230,8 +235,8 @@ std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
   bool varies = false;
   for (std::size_t probe = 0; probe < 2; ++probe) {
     const EagerScope eager;
-    const CallScope scope(base.class_name(), site);
     graph::Trace trace(LabelRef::make("layer", base.name(), site));
+    const CallScope scope(base.class_name(), site);
     std::vector<Tensor> arguments;
     for (const Spec& input : inputs) {
       Shape shape = input.shape;
@@ -429,8 +434,10 @@ void LayerBase::before_dispose(std::source_location) {}
 
 std::string LayerBase::config() const { return "{}"; }
 
-void LayerBase::reset_states(std::source_location) {
-  for (Variable slot : state_->slots) slot.assign(zeros(slot.shape(), slot.dtype()));
+void LayerBase::reset_states(std::source_location site) {
+  for (Variable slot : state_->slots) {
+    slot.assign(Arg(zeros(slot.shape(), slot.dtype(), site), site));
+  }
 }
 
 void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {
@@ -572,12 +579,14 @@ std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).laye
 
 void Layer::reset_states(std::source_location site) const {
   detail::check_alive(*base_, site, "reset_states");
+  const detail::CallScope call("reset_states", site);
   base_->reset_states(site);
   for (const Layer& layer : layers()) layer.reset_states(site);
 }
 
 void Layer::reset_states(const std::vector<Tensor>& values, std::source_location site) const {
   detail::check_alive(*base_, site, "reset_states");
+  const detail::CallScope call("reset_states", site);
   std::vector<Variable> slots = detail::all_states(*base_);
   const detail::LayerState& state = LayerAccess::state(*this);
   if (slots.size() == state.slots.size()) {
@@ -598,8 +607,9 @@ std::vector<Tensor> Layer::get_states(std::source_location site) const {
   return values;
 }
 
-Tensor Layer::compute_mask(const std::vector<Tensor>& inputs,
-                           const std::vector<Tensor>& masks) const {
+Tensor Layer::compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks,
+                           std::source_location site) const {
+  const detail::CallScope call("compute_mask", site);
   return base_->compute_mask(inputs, masks);
 }
 
@@ -618,7 +628,7 @@ bool Layer::is_disposed() const { return LayerAccess::state(*this).disposed; }
 
 WeakLayer Layer::weak() const {
   WeakLayer weak;
-  weak.base_ = base_;
+  weak.base_ = base_.pointer();
   return weak;
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/context.h"
+#include "memory/fork.h"
 #include "memory/label.h"
 #include "tenure/function.h"
 #include "tenure/nn/layer.h"
@@ -36,11 +38,11 @@ struct LayerState {
   std::vector<Layer> layers;
   std::vector<Variable> slots;  // made by add_state
   std::atomic<bool> built{false};
-  std::recursive_mutex building;
+  tenure::detail::RecursiveMutex building;
   std::atomic<bool> trainable{true};
   std::atomic<bool> recompute{false};
-  std::atomic<int> owners{0};  // models (or layers) that it is part of
-  mutable std::mutex dying;    // guards `death`
+  std::atomic<int> owners{0};           // models (or layers) that it is part of
+  mutable tenure::detail::Mutex dying;  // guards `death`
   std::atomic<bool> disposed{false};
   std::optional<LayerDeath> death;
   // The call as one operation whose gradient runs it again.
@@ -61,13 +63,18 @@ struct NodeCall {
 
 struct LayerAccess {
   static LayerBase& base(const Layer& layer) { return *layer.base_; }
-  static const std::shared_ptr<LayerBase>& shared(const Layer& layer) { return layer.base_; }
+  static const std::shared_ptr<LayerBase>& shared(const Layer& layer) {
+    return layer.base_.pointer();
+  }
   static LayerState& state(const LayerBase& base) { return *base.state_; }
   static LayerState& state(const Layer& layer) { return *layer.base_->state_; }
   static Node node(std::shared_ptr<const NodeCall> call, std::size_t output) {
     return Node(std::move(call), output);
   }
-  static const std::shared_ptr<const NodeCall>& call(const Node& node) { return node.call_; }
+  static const std::shared_ptr<const NodeCall>& call(const Node& node) {
+    (void)*node.call_;  // an empty one is refused
+    return node.call_.pointer();
+  }
   static std::size_t output(const Node& node) { return node.output_; }
   static void add_layer(LayerBase& owner, const Layer& layer) { owner.add_layer(layer); }
 };
@@ -78,6 +85,7 @@ void complete(LayerBase& base, std::source_location site = {});
 // A new built-in layer, made at `site`.
 template <class T, class... A>
 std::shared_ptr<LayerBase> make_base(std::source_location site, A&&... args) {
+  const tenure::detail::CallScope call("layer", site);  // layers that it makes of its own, too
   auto base = std::make_shared<T>(std::forward<A>(args)...);
   complete(*base, site);
   return base;

@@ -9,6 +9,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/user_site.h"
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loss_functions.h"
@@ -30,7 +31,7 @@ namespace detail {
 
 struct MetricState {
   std::string name;
-  mutable std::recursive_mutex mutex;  // guards the rest
+  mutable tenure::detail::RecursiveMutex mutex;  // guards the rest
   std::vector<Variable> parts;
 };
 
@@ -69,7 +70,8 @@ void MetricBase::accumulate(std::vector<Part> parts) {
       made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
                         VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
                                         .trainable = false,
-                                        .kind = VariableKind::other});
+                                        .kind = VariableKind::other},
+                        tenure::detail::user_site({}));
     }
     state.parts = std::move(made);
   }
@@ -112,20 +114,22 @@ void Metric::add(const Tensor& values, const Tensor& sample_weight,
   base_->add(values, sample_weight);
 }
 
-std::vector<double> Metric::results() const {
+std::vector<double> Metric::results(std::source_location site) const {
   const detail::MetricState& state = MetricAccess::state(*base_);
+  const CallScope scope("metric", site);
   const std::lock_guard lock(state.mutex);
   return state.parts.empty() ? std::vector<double>{0} : base_->results();
 }
 
-double Metric::result() const {
-  const std::vector<double> all = results();
+double Metric::result(std::source_location site) const {
+  const std::vector<double> all = results(site);
   return detail::ratio(std::accumulate(all.begin(), all.end(), 0.0),
                        static_cast<double>(all.size()));
 }
 
-void Metric::reset() const {
+void Metric::reset(std::source_location site) const {
   detail::MetricState& state = MetricAccess::state(*base_);
+  const CallScope scope("metric", site);
   const std::lock_guard lock(state.mutex);
   const EagerScope eager;
   for (Variable& part : state.parts) part.assign(zeros(part.shape(), part.dtype()));

@@ -35,16 +35,23 @@ void raise_busy(const char* what, const LayerBase& base, std::source_location si
 
 void ModelBase::before_dispose(std::source_location site) {
   std::shared_ptr<detail::Compiled> compiled;
+  decltype(model_->predict) predict;  // these go without the lock
   {
     const std::lock_guard lock(model_->mutex);
     if (model_->training_since) {
       detail::raise_busy("dispose", *this, *model_->training_since, site);
     }
     compiled = std::move(model_->compiled);
-    model_->predict.reset();
   }
-  if (compiled == nullptr) return;
-  compiled->options.optimizer.dispose(site);
+  try {
+    if (compiled != nullptr) compiled->options.optimizer.dispose(site);
+  } catch (...) {  // there was no memory: nothing has been disposed, and the model goes on
+    const std::lock_guard lock(model_->mutex);
+    model_->compiled = std::move(compiled);
+    throw;
+  }
+  const std::lock_guard lock(model_->mutex);
+  model_->predict.swap(predict);
 }
 
 namespace detail {
@@ -122,7 +129,7 @@ Optimizer Model::optimizer(std::source_location site) const {
 
 WeakModel Model::weak() const {
   WeakModel weak;
-  weak.base_ = base_;
+  weak.base_ = base_.pointer();
   return weak;
 }
 

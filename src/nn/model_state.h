@@ -32,7 +32,7 @@ struct Compiled {
 };
 
 struct ModelState {
-  std::mutex mutex;  // guards what follows
+  tenure::detail::Mutex mutex;  // guards what follows
   std::optional<std::source_location> training_since;
   std::shared_ptr<Compiled> compiled;
   std::optional<Function<TensorVector(TensorVector)>> predict;

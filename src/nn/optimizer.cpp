@@ -7,6 +7,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/no_tapes.h"
@@ -238,8 +239,8 @@ Optimizer::Optimizer(std::shared_ptr<OptimizerBase> base, std::source_location s
   const std::lock_guard lock(state.mutex);
   if (state.label) return;
   const std::string& name = state.options.name;
-  state.label =
-      LabelRef::make(base_->class_name(), name.empty() ? base_->class_name() : name, site);
+  state.label = LabelRef::make(base_->class_name(), name.empty() ? base_->class_name() : name,
+                               tenure::detail::user_site(site));
 }
 
 void Optimizer::build(const std::vector<Variable>& variables, std::source_location site) const {
@@ -316,18 +317,20 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   state.iterations.assign(Arg(next, site));
 }
 
-double Optimizer::learning_rate() const {
+double Optimizer::learning_rate(std::source_location site) const {
   const OptimizerState& state = OptimizerAccess::state(*base_);
+  const CallScope call("learning_rate", site);
   const Schedule& schedule = state.options.learning_rate.schedule();
-  if (schedule.given()) return schedule.at(iterations());
+  if (schedule.given()) return schedule.at(iterations(site), site);
   const std::lock_guard lock(state.mutex);
   if (!state.learning_rate.defined() || state.disposed) return state.rate;
   const EagerScope eager;
   return state.learning_rate.read().item<double>();
 }
 
-void Optimizer::set_learning_rate(double rate) const {
+void Optimizer::set_learning_rate(double rate, std::source_location site) const {
   OptimizerState& state = OptimizerAccess::state(*base_);
+  const CallScope call("set_learning_rate", site);
   const std::lock_guard lock(state.mutex);
   if (state.options.learning_rate.schedule().given()) {
     raise<ValueError>("{}: the learning rate is set by a schedule, it cannot be made {}",
@@ -339,11 +342,12 @@ void Optimizer::set_learning_rate(double rate) const {
   state.learning_rate.assign(full({}, rate, DType::float64));
 }
 
-std::int64_t Optimizer::iterations() const {
+std::int64_t Optimizer::iterations(std::source_location site) const {
   const OptimizerState& state = OptimizerAccess::state(*base_);
+  const CallScope call("iterations", site);
   const std::lock_guard lock(state.mutex);
   if (!state.iterations.defined()) return 0;
-  check_alive(*base_, "iterations", std::source_location::current());
+  check_alive(*base_, "iterations", site);
   const EagerScope eager;
   return state.iterations.read().item<std::int64_t>();
 }
@@ -370,8 +374,13 @@ Disposal Optimizer::dispose(std::source_location site) const {
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   if (state.disposed) return {};
-  // What a schedule or a file would ask for last.
-  if (state.learning_rate.defined()) state.rate = learning_rate();
+  // What a schedule or a file would ask for last. Where its session is closed, or not this one, it
+  // stays at what was set last: disposing refuses nothing.
+  try {
+    if (state.learning_rate.defined()) state.rate = learning_rate(site);
+  } catch (const DisposedError&) {
+  } catch (const InaccessibleTensorError&) {
+  }
   const std::vector<Variable> all = variables();
   state.disposed_at = site;
   state.disposed.store(true, std::memory_order_release);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/fork.h"
 #include "memory/label.h"
 #include "nn/config.h"
 #include "tenure/nn/optimizers.h"
@@ -14,10 +15,10 @@ namespace tenure::nn::detail {
 
 struct OptimizerState {
   OptimizerOptions options;
-  tenure::detail::LabelRef label;      // class, name, and where it was made
-  mutable std::recursive_mutex mutex;  // guards the rest
-  double rate = 0;                     // before the variable is made
-  Variable iterations, learning_rate;  // made by the first build
+  tenure::detail::LabelRef label;                // class, name, and where it was made
+  mutable tenure::detail::RecursiveMutex mutex;  // guards the rest
+  double rate = 0;                               // before the variable is made
+  Variable iterations, learning_rate;            // made by the first build
   std::vector<Variable> shared;
   std::map<std::uint64_t, std::size_t> found;  // by variable's id: which of `slots`
   std::vector<std::vector<Variable>> slots;    // in the order in which variables came

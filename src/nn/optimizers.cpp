@@ -347,9 +347,13 @@ Json to_json(const Optimizer& optimizer) {
 
 }  // namespace detail
 
-Optimizer::Optimizer(const char* name) : Optimizer(std::string(name)) {}
-Optimizer::Optimizer(const std::string& name)
-    : Optimizer(detail::optimizer_from_json(detail::Json(name))) {}
+Optimizer::Optimizer(const char* name, std::source_location site)
+    : Optimizer(std::string(name), site) {}
+Optimizer::Optimizer(const std::string& name, std::source_location site)
+    : Optimizer([&] {
+        const tenure::detail::CallScope call("optimizer", site);
+        return detail::optimizer_from_json(detail::Json(name));
+      }()) {}
 
 SGD::SGD(SGDOptions options, std::source_location site)
     : Optimizer(std::make_shared<detail::SGDOptimizer>(std::move(options)), site) {}

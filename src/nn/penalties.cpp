@@ -95,6 +95,16 @@ Constraint constraint_from(const std::string& name, const Json& config) {
 Regularizer::Regularizer(const char* name) : Regularizer(std::string(name)) {}
 Regularizer::Regularizer(const std::string& name)
     : Regularizer(detail::regularizer_from(name, Json::object())) {}
+Tensor Regularizer::operator()(Tensor weight, std::source_location site) const {
+  return detail::call_part("regularizer", *this, site,
+                           [&] { return function()(std::move(weight)); });
+}
+
+Tensor Constraint::operator()(Tensor weight, std::source_location site) const {
+  return detail::call_part("constraint", *this, site,
+                           [&] { return function()(std::move(weight)); });
+}
+
 Constraint::Constraint(const char* name) : Constraint(std::string(name)) {}
 Constraint::Constraint(const std::string& name)
     : Constraint(detail::constraint_from(name, Json::object())) {}

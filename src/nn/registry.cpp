@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "core/raise.h"
+#include "memory/fork.h"
 #include "nn/containers.h"
 #include "nn/input_layer.h"
 #include "nn/layers/rows.h"
@@ -12,7 +13,7 @@ namespace tenure::nn {
 namespace {
 
 struct OwnLayers {
-  std::mutex mutex;
+  tenure::detail::ProcessMutex mutex;
   std::map<std::string, std::function<Layer(const std::string&)>> makers;
 };
 OwnLayers& own_layers() {
@@ -25,7 +26,7 @@ OwnLayers& own_layers() {
 void register_layer(const std::string& class_name,
                     std::function<Layer(const std::string& config)> make) {
   const std::lock_guard lock(own_layers().mutex);
-  own_layers().makers[class_name] = std::move(make);
+  own_layers().makers[class_name].swap(make);  // the one before goes without the lock
 }
 
 namespace detail {

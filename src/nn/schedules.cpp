@@ -30,11 +30,13 @@ Tensor constant(double value) { return full({}, value, DType::float64); }
 
 }  // namespace
 
-Tensor Schedule::operator()(const Tensor& step) const {
+Tensor Schedule::operator()(const Tensor& step, std::source_location site) const {
   if (!given()) raise<ValueError>("schedule: there is none");
+  const tenure::detail::CallScope call("schedule", site);
   const Tensor at = cast(step, DType::float64);
   const Tensor rate = [&] {
-    const tenure::detail::CallbackScope callback;
+    std::optional<tenure::detail::CallbackScope> users;
+    if (class_name().empty()) users.emplace();
     return function()(at);
   }();
   if (rate.numel() != 1) {
@@ -44,7 +46,8 @@ Tensor Schedule::operator()(const Tensor& step) const {
   return reshape(cast(rate, DType::float64), {});
 }
 
-double Schedule::at(std::int64_t step) const {
+double Schedule::at(std::int64_t step, std::source_location site) const {
+  const tenure::detail::CallScope call("schedule", site);
   const detail::EagerScope eager;
   return (*this)(constant(static_cast<double>(step))).item<double>();
 }

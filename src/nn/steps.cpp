@@ -184,6 +184,10 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
                       outputs.size());
   }
   const Structure* structure = structure_of(base);
+  // Once more from the beginning, if an earlier call failed on the way.
+  compiled.metrics.clear();
+  compiled.metric_names.clear();
+  compiled.accumulated.clear();
   compiled.loss_names = {"loss"};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::string prefix;
@@ -203,11 +207,13 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
   compiled.trainable = model.trainable_weights();
   compiled.options.optimizer.build(compiled.trainable, site);
   if (options.accumulate > 1) {
+    const CallScope call("build", site);
     for (const Variable& variable : compiled.trainable) {
       compiled.accumulated.push_back(Variable(zeros(variable.shape(), variable.dtype()),
                                               {.name = variable.name() + "/accumulated_gradient",
                                                .trainable = false,
-                                               .kind = VariableKind::gradient}));
+                                               .kind = VariableKind::gradient},
+                                              site));
     }
   }
   // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.
@@ -302,15 +308,20 @@ void Model::compile(CompileOptions options, std::source_location site) const {
   if (options.accumulate < 1) {
     raise<ValueError>("compile: accumulate must be 1 or more: {}", options.accumulate);
   }
+  (void)options.optimizer.class_name();  // an empty handle is refused here
+  for (const Loss& loss : options.loss.list()) (void)loss.reduction();
+  for (const Metric& metric : options.metrics) (void)metric.class_name();
   detail::ModelState& state = ModelAccess::state(*this);
   auto compiled = std::make_shared<detail::Compiled>();
   compiled->options = std::move(options);
+  // What was compiled before goes without the lock: it may hold what calls the user's code.
+  decltype(state.predict) predict;
   const std::lock_guard lock(state.mutex);
   if (state.training_since) {
     detail::raise_busy("compile", *base_, *state.training_since, site);
   }
-  state.compiled = std::move(compiled);
-  state.predict.reset();
+  state.compiled.swap(compiled);
+  state.predict.swap(predict);
 }
 
 }  // namespace tenure::nn

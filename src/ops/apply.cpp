@@ -16,6 +16,7 @@
 #include "memory/out_of_memory.h"
 #include "memory/reuse.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "ops/kernel.h"
 #include "ops/prepared.h"
 #include "ops/profiler.h"
@@ -166,7 +167,7 @@ template <std::size_t n>
 StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
                           const Layout& layout, Device device) {
   const std::size_t bytes = layout.nbytes();
-  for (std::size_t i = 0; i < in.size() && op.may_overwrite.bits >> i != 0; ++i) {
+  for (std::size_t i = 0; i < in.size() && op.may_overwrite.any_from(i); ++i) {
     if (!op.may_overwrite.has(i) || in[i].layout.shape != layout.shape) continue;
     if (StorageRef taken = detail::take_for_reuse(in[i], bytes)) return taken;
   }
@@ -341,7 +342,7 @@ template <std::size_t n, std::size_t results>
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, from, attrs, layouts};
   op.infer(infer);
-  Recording recording(context.tapes, op, in, attrs);
+  Recording recording(context, op, in, attrs, site);
   trace.append(op, in, attrs, site, layouts, out);
   recording.finish(out);
 }
@@ -355,7 +356,7 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
   if (op.dynamic_sizes != 0) measure(context, op, inputs, infer);
-  Recording recording(context.tapes, op, in, attrs);
+  Recording recording(context, op, in, attrs, site);
   ResultList<StorageRef, results> storages(out.size());
   if (op.view != nullptr) {
     storages[0] = view_storage(context, op, inputs[0], attrs, site, layouts[0]);
@@ -378,10 +379,14 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
                                           std::source_location site) {
   std::string problem = error.what();
   if (problem.find("\n\n  ") != problem.npos) return problem;  // one within it has told
+  constexpr std::size_t kMostTold = 16;
   std::vector<detail::Line> lines;
-  for (std::size_t i = 0; i < in.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(in.size(), kMostTold); ++i) {
     const Header* header = Access::header(in[i]);
     if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
+  }
+  if (in.size() > kMostTold) {
+    lines.push_back({"inputs", fmt::format("and {} more", in.size() - kMostTold), ""});
   }
   const bool called = context.call.op != nullptr;
   lines.push_back(detail::used_line(called ? context.call.site : site, op_name(context, op)));
@@ -431,9 +436,10 @@ KernelTable& kernel_table(DeviceType device) {
 
 namespace tenure::detail {
 
-void tell_tapes(const Tensor& value) {
+void tell_tapes(const Tensor& value, std::source_location site) {
+  site = user_site(site);
   for (ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
-    tape->read(value);
+    tape->read(value, site);
   }
 }
 

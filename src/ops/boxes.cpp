@@ -9,6 +9,7 @@
 #include "ops/families.h"
 #include "ops/image_attrs.h"
 #include "ops/promote.h"
+#include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/image.h"
@@ -116,6 +117,7 @@ struct Operands {
       raise<ShapeError>("{}: boxes are [count, 4] and scores [count]: {} and {}", op, all,
                         in[1].shape());
     }
+    check_indexable(op, all[0], all);
     if (max_output_size < 0) {
       raise<ValueError>("{}: max_output_size must not be negative: {}", op, max_output_size);
     }

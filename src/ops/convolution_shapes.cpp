@@ -1,11 +1,16 @@
 #include "ops/convolution_shapes.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "core/count.h"
 #include "core/raise.h"
 
 namespace tenure::ops {
 namespace {
+
+// Of strides, dilations and paddings: positions can be counted then, as far as a window reaches.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 // One value for each axis, from none, one or all of them.
 Shape per_axis(const char* op, const char* what, const Shape& given, int axes, std::int64_t none,
@@ -17,6 +22,9 @@ Shape per_axis(const char* op, const char* what, const Shape& given, int axes, s
   if (given.rank() == axes) all = given;
   if (std::any_of(all.begin(), all.end(), [least](std::int64_t v) { return v < least; })) {
     raise<ShapeError>("{}: {} must be at least {}: {}", op, what, least, given);
+  }
+  if (std::any_of(all.begin(), all.end(), [](std::int64_t v) { return v > kMost; })) {
+    raise<ShapeError>("{}: {} must be at most {}: {}", op, what, kMost, given);
   }
   return all;
 }
@@ -49,9 +57,10 @@ void check_channels(const char* op, bool depthwise, const Shape& x, const Shape&
   if (groups < 1 || (depthwise && groups != 1)) {
     raise<ShapeError>("{}: groups must be {}: {}", op, depthwise ? "1" : "at least 1", groups);
   }
-  if (channels != filter[-2] * groups) {
+  const std::int64_t taken = count_product(filter[-2], groups);
+  if (channels != taken) {
     raise<ShapeError>("{}: the input has {} channels, the filter takes {}: {} and {}", op, channels,
-                      filter[-2] * groups, x, filter);
+                      taken, x, filter);
   }
   if (filter[-1] % groups != 0) {
     raise<ShapeError>("{}: {} groups do not divide the filter's {} outputs: {}", op, groups,
@@ -119,10 +128,12 @@ ConvShapes conv_shapes(const char* op, int axes, bool depthwise, const Shape& x,
     const std::int64_t size = batched[axis + 1];
     const std::int64_t stride = attrs.strides[axis];
     if (filter[axis] < 1) raise<ShapeError>("{}: the filter has an empty axis: {}", op, filter);
-    const std::int64_t window = (filter[axis] - 1) * attrs.dilations[axis] + 1;
+    const std::int64_t window =
+        count_sum(count_product(filter[axis] - 1, attrs.dilations[axis]), 1);
     if (padding.kind == Padding::same) {
       const std::int64_t count = (size + stride - 1) / stride;
-      attrs.before[axis] = std::max<std::int64_t>(0, (count - 1) * stride + window - size) / 2;
+      attrs.before[axis] =
+          std::max<std::int64_t>(0, count_sum((count - 1) * stride - size, window)) / 2;
       y.push_back(count);
       continue;
     }

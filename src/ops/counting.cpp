@@ -8,6 +8,7 @@
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/promote.h"
+#include "ops/shapes.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
 #include "tenure/views.h"
@@ -21,8 +22,10 @@ constinit const OpDef kBincount{
     .name = "bincount",
     .infer =
         [](Infer& infer) {
+          const auto& attrs = infer.attrs.as<BincountAttrs>();
           Shape shape = infer.shape(0);
-          shape[-1] = infer.attrs.as<BincountAttrs>().size;
+          if (infer.in.size() == 1 && !attrs.binary) check_indexable(infer.op, shape[-1], shape);
+          shape[-1] = attrs.size;
           infer.result(std::move(shape), infer.in.size() > 1 ? infer.dtype(1) : DType::int32);
         },
     .inputs = OpDef::kVariadic,
@@ -48,6 +51,7 @@ constinit const OpDef kHistogram{
     .name = "histogram",
     .infer =
         [](Infer& infer) { infer.result({infer.attrs.as<HistogramAttrs>().bins}, DType::int32); },
+    .checks_values = true,
     .no_gradient = "a count changes only in steps"};
 
 Tensor count(const char* name, Arg& x, Arg* weights, std::int64_t size, bool binary,

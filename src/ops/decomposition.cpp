@@ -1,5 +1,7 @@
 // Decompositions of matrices, and what is solved with them. Gradients are the standard formulas,
 // written with public ops so that they have gradients themselves; ' is the transpose.
+#include <algorithm>
+
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -76,6 +78,19 @@ constinit const OpDef kCholesky{
       return gradient_of_lower(both);
     }};
 
+// LAPACK counts in 32 bits: sides, and elements of work space, which are a multiple of the longer
+// side and for some routines of the square of the shorter one.
+constexpr std::int64_t kLongestSide = 1 << 24;
+constexpr std::int64_t kLongestSquared = 1 << 14;
+
+void check_sides(const Infer& infer, const Shape& shape, std::int64_t shorter = kLongestSide) {
+  if (std::max(shape[-2], shape[-1]) <= kLongestSide && std::min(shape[-2], shape[-1]) <= shorter) {
+    return;
+  }
+  raise<ShapeError>("{}: at most {} x {}, rows or columns, can be computed with: {}", infer.op,
+                    kLongestSide, shorter, shape);
+}
+
 // x of a x = b or a' x = b: the shapes of both ops below.
 void infer_solve(Infer& infer) {
   const Shape& a = infer.shape(0);
@@ -84,6 +99,7 @@ void infer_solve(Infer& infer) {
     raise<ShapeError>("{}: {} equations for {} right-hand rows: {} and {}", infer.op, a[-1], b[-2],
                       a, b);
   }
+  check_sides(infer, b);
   const Shape batch = broadcast_shapes(infer.op, batch_of(a), batch_of(b));
   infer.result(stack_of(batch, {a[-1], b[-1]}), infer.dtype(0));
 }
@@ -167,6 +183,7 @@ constinit const OpDef kQr{
     .infer =
         [](Infer& infer) {
           const Shape& shape = infer.shape(0);
+          check_sides(infer, shape);
           const std::int64_t m = shape[-2], n = shape[-1];
           const std::int64_t k = infer.attrs.as<FullAttrs>().full ? m : std::min(m, n);
           infer.result(stack_of(batch_of(shape), {m, k}), infer.dtype(0), 0);
@@ -203,6 +220,7 @@ constinit const OpDef kSvd{
     .infer =
         [](Infer& infer) {
           const Shape& shape = infer.shape(0);
+          check_sides(infer, shape, kLongestSquared);
           const Shape batch = batch_of(shape);
           const std::int64_t m = shape[-2], n = shape[-1], k = std::min(m, n);
           const bool full = infer.attrs.as<FullAttrs>().full;
@@ -238,6 +256,7 @@ constinit const OpDef kSingularValues{
     .infer =
         [](Infer& infer) {
           const Shape& shape = infer.shape(0);
+          check_sides(infer, shape, kLongestSquared);
           infer.result(stack_of(batch_of(shape), {std::min(shape[-2], shape[-1])}), infer.dtype(0));
         },
     .checks_values = true,
@@ -253,6 +272,7 @@ constinit const OpDef kEigh{
     .infer =
         [](Infer& infer) {
           const Shape& shape = infer.shape(0);
+          check_sides(infer, shape, kLongestSquared);
           infer.result(stack_of(batch_of(shape), {shape[-1]}), infer.dtype(0), 0);
           infer.result(shape, infer.dtype(0), 1);
         },
@@ -269,6 +289,7 @@ constinit const OpDef kEigvalsh{.name = "eigvalsh",
                                 .infer =
                                     [](Infer& infer) {
                                       const Shape& shape = infer.shape(0);
+                                      check_sides(infer, shape, kLongestSquared);
                                       infer.result(stack_of(batch_of(shape), {shape[-1]}),
                                                    infer.dtype(0));
                                     },

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -18,6 +19,7 @@
 #include "ops/fft_attrs.h"
 #include "ops/promote.h"
 #include "tensor/access.h"
+#include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 #include "tenure/views.h"
@@ -108,30 +110,33 @@ std::int64_t frame_count(std::int64_t size, const FrameAttrs& attrs) {
   return size < attrs.length ? 0 : (size - attrs.length) / attrs.step + 1;
 }
 
-constinit const OpDef kFrame{
-    .name = "frame",
-    .infer =
-        [](Infer& infer) {
-          const auto& attrs = infer.attrs.as<FrameAttrs>();
-          Shape shape = infer.shape(0);
-          shape[-1] = frame_count(shape[-1], attrs);
-          shape.push_back(attrs.length);
-          infer.result(std::move(shape), infer.dtype(0));
-        },
-    .view =
-        [](const Layout& in, AttrsRef attrs, Layout& out) {
-          out.offset = in.offset;
-          const int last = in.shape.rank() - 1;
-          for (int axis = 0; axis < last; ++axis) out.strides[axis] = in.strides[axis];
-          out.strides[last] = in.strides[last] * attrs.as<FrameAttrs>().step;
-          out.strides[last + 1] = in.strides[last];
-          return true;
-        },
-    .grad_keeps = kNothing,
-    .grad = [](GradContext& g) -> Grads {
-      const OverlapAttrs attrs{g.attrs_as<FrameAttrs>().step, g.x_shape()[-1]};
-      return apply(kOverlapAndAdd, g.dy(), ref(attrs));
-    }};
+constinit const OpDef kFrame{.name = "frame",
+                             .infer =
+                                 [](Infer& infer) {
+                                   const auto& attrs = infer.attrs.as<FrameAttrs>();
+                                   Shape shape = infer.shape(0);
+                                   shape[-1] = frame_count(shape[-1], attrs);
+                                   shape.push_back(attrs.length);
+                                   infer.result(std::move(shape), infer.dtype(0));
+                                 },
+                             .view =
+                                 [](const Layout& in, AttrsRef attrs, Layout& out) {
+                                   out.offset = in.offset;
+                                   const int last = in.shape.rank() - 1;
+                                   for (int axis = 0; axis < last; ++axis)
+                                     out.strides[axis] = in.strides[axis];
+                                   out.strides[last] = in.strides[last];
+                                   if (out.shape[last] > 1)
+                                     out.strides[last] *= attrs.as<FrameAttrs>().step;
+                                   out.strides[last + 1] = in.strides[last];
+                                   return true;
+                                 },
+                             .grad_keeps = kNothing,
+                             .grad = [](GradContext& g) -> Grads {
+                               const OverlapAttrs attrs{g.attrs_as<FrameAttrs>().step,
+                                                        g.x_shape()[-1]};
+                               return apply(kOverlapAndAdd, g.dy(), ref(attrs));
+                             }};
 
 constinit const OpDef kOverlapAndAdd{
     .name = "overlap_and_add",
@@ -186,6 +191,7 @@ Tensor cosine_window(const char* name, std::int64_t length, double mean, double 
                      std::source_location site) {
   if (length < 0) raise<ShapeError>("{}: a negative length: {}", name, length);
   const detail::CallScope call(name, site);
+  detail::check_shape(name, {length}, DType::float32);
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(length));
   const auto period = static_cast<double>(length % 2 == 0 ? length : length - 1);
@@ -249,9 +255,9 @@ Tensor frame(Arg signal, std::int64_t length, std::int64_t step, FrameOptions op
     raise<ShapeError>("frame: length {} and step {} must be above 0", length, step);
   }
   if (options.pad_end) {
-    const std::int64_t frames = (x.dim(-1) + step - 1) / step;
-    if (frames > 0) {
-      x = fitted(std::move(x), (frames - 1) * step + length, options.pad_value);
+    if (x.dim(-1) > 0) {
+      const std::int64_t last = (x.dim(-1) - 1) / step * step;  // where the last frame begins
+      x = fitted(std::move(x), count_sum(last, length), options.pad_value);
     }
   }
   return apply(kFrame, ref(FrameAttrs{length, step}), site, std::move(x));
@@ -263,7 +269,8 @@ Tensor overlap_and_add(Arg frames, std::int64_t step) {
   check_rank("overlap_and_add", x.shape(), 2);
   if (step < 1) raise<ShapeError>("overlap_and_add: step {} must be above 0", step);
   const std::int64_t count = x.dim(-2);
-  const OverlapAttrs attrs{step, count == 0 ? 0 : (count - 1) * step + x.dim(-1)};
+  const OverlapAttrs attrs{step,
+                           count == 0 ? 0 : count_sum(count_product(count - 1, step), x.dim(-1))};
   return apply(kOverlapAndAdd, ref(attrs), site, std::move(x));
 }
 

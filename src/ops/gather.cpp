@@ -2,6 +2,7 @@
 #include "ops/gather.h"
 
 #include <array>
+#include <limits>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -10,6 +11,7 @@
 #include "ops/gather_attrs.h"
 #include "ops/operands.h"
 #include "ops/promote.h"
+#include "ops/shapes.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -220,8 +222,13 @@ constinit const OpDef kOneHot{.name = "one_hot",
 constinit const OpDef kWhereIndices{.name = "where_indices",
                                     .infer =
                                         [](Infer& infer) {
-                                          infer.result({infer.measured(0), infer.shape(0).rank()},
-                                                       DType::int32);
+                                          const Shape& shape = infer.shape(0);
+                                          const DType dtype = infer.attrs.as<CastAttrs>().to;
+                                          for (const std::int64_t dim : shape) {
+                                            if (dtype == DType::int64) break;
+                                            check_indexable(infer.op, dim, shape);
+                                          }
+                                          infer.result({infer.measured(0), shape.rank()}, dtype);
                                         },
                                     .dynamic_sizes = 1,
                                     .no_gradient = "an index changes only in steps"};
@@ -358,7 +365,7 @@ Tensor where_indices(Arg condition) {
   const std::source_location site = condition.site();
   Tensor tensor = live_operand("where_indices", 0, std::move(condition));
   tensor = operand_as("where_indices", 0, std::move(tensor), DType::boolean, site);
-  return apply(kWhereIndices, {}, site, std::move(tensor));
+  return apply(kWhereIndices, ref(CastAttrs{DType::int32}), site, std::move(tensor));
 }
 
 Tensor boolean_mask(Arg x, Arg mask, int axis) {
@@ -379,7 +386,11 @@ Tensor boolean_mask(Arg x, Arg mask, int axis) {
   for (int i = 0; i < axis; ++i) flat.push_back(shape[i]);
   flat.push_back(masked.numel());
   for (int i = axis + masked.rank(); i < shape.rank(); ++i) flat.push_back(shape[i]);
-  Tensor places = where_indices(Arg(reshape(Arg(std::move(chosen), site), {masked.numel()}), site));
+  chosen = operand_as(kName, 1, std::move(chosen), DType::boolean, site);
+  chosen = reshape(Arg(std::move(chosen), site), {masked.numel()});
+  const bool wide = masked.numel() > std::numeric_limits<std::int32_t>::max();
+  Tensor places = apply(kWhereIndices, ref(CastAttrs{wide ? DType::int64 : DType::int32}), site,
+                        std::move(chosen));
   const std::int64_t count = places.shape()[0];
   return gather(Arg(reshape(Arg(std::move(tensor), site), flat), site),
                 reshape(Arg(std::move(places), site), {count}), {.axis = axis});

@@ -408,7 +408,9 @@ Tensor crop_and_resize(Arg images, Arg boxes, Arg box_indices, const Shape& size
     raise<DtypeError>("crop_and_resize: box_indices must be integers, not {}", indices.dtype());
   }
   of_boxes = operand_as(op, 1, std::move(of_boxes), DType::float64, site);
-  indices = operand_as(op, 2, std::move(indices), DType::int32, site);
+  if (indices.dtype() != DType::int64) {
+    indices = operand_as(op, 2, std::move(indices), DType::int32, site);
+  }
   Tensor rows = sample_places(of_boxes, 0, shape[1], size[0]);
   Tensor columns = sample_places(of_boxes, 1, shape[2], size[1]);
   of_boxes = {};

@@ -1,4 +1,5 @@
 // Joining tensors.
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -27,7 +28,7 @@ constinit const OpDef kConcat{
                   "concat: input {} is {}, input 0 is {}: they must agree but on axis {}", i,
                   infer.shape(i), infer.shape(0), axis);
             }
-            shape[axis] += infer.shape(i)[axis];
+            shape[axis] = count_sum(shape[axis], infer.shape(i)[axis]);
           }
           infer.result(std::move(shape), infer.dtype(0));
         },

@@ -1,6 +1,7 @@
 // Diagonals, bands and small functions made of products.
 #include <algorithm>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -103,7 +104,7 @@ DiagonalAttrs diagonal_attrs(const char* op, const DiagonalOptions& options, con
 
 Shape last_axis_twice(const Shape& shape, std::int64_t offset) {
   Shape result = shape;
-  result[-1] += std::abs(offset);
+  result[-1] = count_sum(result[-1], offset < 0 ? count_product(offset, -1) : offset);
   result.push_back(result[-1]);
   return result;
 }

@@ -20,6 +20,7 @@ namespace tenure::ops {
 struct Inputs {
   std::uint32_t bits = 0;
   constexpr bool has(std::size_t i) const { return i < 32 && ((bits >> i) & 1) != 0; }
+  constexpr bool any_from(std::size_t i) const { return i < 32 && bits >> i != 0; }
   friend constexpr Inputs operator|(Inputs a, Inputs b) { return {a.bits | b.bits}; }
 };
 constexpr Inputs input(int i) { return {1u << i}; }
@@ -77,6 +78,8 @@ struct Infer {
   const Shape& shape(std::size_t i) const { return in[i]->shape; }
   DType dtype(std::size_t i) const { return in[i]->dtype; }
   void result(Shape shape, DType dtype, std::size_t i = 0) {
+    if (!is_countable(shape, dtype)) [[unlikely]]
+      raise_not_countable(op, shape, dtype);
     make_contiguous(out[i], std::move(shape), dtype);
   }
 };

@@ -1,18 +1,36 @@
-// Padding with a value or with a mirror image.
+// Padding with a value or with a mirror image. Below zero, paddings with a value cut.
 #include <algorithm>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/pad_attrs.h"
-#include "tensor/create.h"
 #include "tenure/views.h"
 
 namespace tenure {
 namespace ops {
 namespace {
+
+std::int64_t padded(std::int64_t dim, std::int64_t before, std::int64_t after) {
+  return count_sum(dim, count_sum(before, after));
+}
+
+// What was added is cut off again, and what was cut off gets zeros.
+Tensor unpadded(Tensor dy, const PadAttrs& attrs, const Shape& shape) {
+  const auto adds = [](std::int64_t amount) { return amount >= 0; };
+  if (std::all_of(attrs.before.begin(), attrs.before.end(), adds) &&
+      std::all_of(attrs.after.begin(), attrs.after.end(), adds)) {
+    return slice(std::move(dy), attrs.before, shape);  // a view
+  }
+  Paddings back;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    back.emplace_back(-attrs.before[axis], -attrs.after[axis]);
+  }
+  return pad(std::move(dy), back);
+}
 
 constinit const OpDef kPad{.name = "pad",
                            .infer =
@@ -20,7 +38,8 @@ constinit const OpDef kPad{.name = "pad",
                                  const auto& attrs = infer.attrs.as<PadAttrs>();
                                  Shape shape = infer.shape(0);
                                  for (int axis = 0; axis < shape.rank(); ++axis) {
-                                   shape[axis] += attrs.before[axis] + attrs.after[axis];
+                                   shape[axis] =
+                                       padded(shape[axis], attrs.before[axis], attrs.after[axis]);
                                  }
                                  infer.result(std::move(shape), infer.dtype(0));
                                },
@@ -28,7 +47,7 @@ constinit const OpDef kPad{.name = "pad",
                            .accepts = Accepts::any,
                            .grad_keeps = kNothing,
                            .grad = [](GradContext& g) -> Grads {
-                             return slice(g.dy(), g.attrs_as<PadAttrs>().before, g.x_shape());
+                             return unpadded(g.dy(), g.attrs_as<PadAttrs>(), g.x_shape());
                            }};
 
 std::string printed(const Paddings& paddings) {
@@ -40,9 +59,10 @@ std::string printed(const Paddings& paddings) {
   return text + "]";
 }
 
-void check_paddings(const char* op, const Shape& shape, const Paddings& paddings) {
+void check_paddings(const char* op, const Shape& shape, const Paddings& paddings,
+                    std::int64_t least) {
   bool sound = paddings.size() == static_cast<std::size_t>(shape.rank());
-  for (const auto& [before, after] : paddings) sound = sound && before >= 0 && after >= 0;
+  for (const auto& [before, after] : paddings) sound = sound && before >= least && after >= least;
   if (!sound) {
     raise<ShapeError>("{}: {} does not say what to add before and after each axis of {}", op,
                       printed(paddings), shape);
@@ -75,20 +95,21 @@ Tensor pad(Arg x, const Paddings& paddings, Scalar value) {
   const std::source_location site = x.site();
   Tensor tensor = live_operand("pad", 0, std::move(x));
   const Shape& shape = tensor.shape();
-  check_paddings("pad", shape, paddings);
+  check_paddings("pad", shape, paddings, -kMostBytes);
   if (!value.fits(tensor.dtype())) {
     raise<DtypeError>("pad: {} is not exactly a value of {}: cast the tensor first", value,
                       tensor.dtype());
   }
   PadAttrs attrs{{}, {}, value};
-  Shape padded = shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto& [before, after] = paddings[static_cast<std::size_t>(axis)];
+    if (padded(shape[axis], before, after) < 0) {
+      raise<ShapeError>("pad: {} cuts more off axis {} than {} has", printed(paddings), axis,
+                        shape);
+    }
     attrs.before.push_back(before);
     attrs.after.push_back(after);
-    padded[axis] += before + after;
   }
-  detail::check_shape("pad", padded, tensor.dtype());
   return apply(kPad, ref(attrs), site, std::move(tensor));
 }
 
@@ -97,7 +118,7 @@ Tensor mirror_pad(Arg x, const Paddings& paddings, Mirror mirror) {
   const detail::CallScope call("mirror_pad", site);
   Tensor tensor = live_operand("mirror_pad", 0, std::move(x));
   const Shape shape = tensor.shape();
-  check_paddings("mirror_pad", shape, paddings);
+  check_paddings("mirror_pad", shape, paddings, 0);
   const std::int64_t edge = mirror == Mirror::reflect ? 1 : 0;  // elements that are left out
   bool padded = false;
   for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -4,7 +4,7 @@
 
 namespace tenure::ops {
 
-struct PadAttrs {  // how many of `value` come before and after the elements of each axis
+struct PadAttrs {  // how many of `value` come before and after each axis; below 0: what is cut off
   Shape before;
   Shape after;
   Scalar value = 0;

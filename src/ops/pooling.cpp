@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -17,6 +18,9 @@ namespace tenure {
 namespace ops {
 namespace {
 
+// Of windows, strides, dilations and paddings: positions can be counted then.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // One entry for each of the window's axes, where one may stand for all.
@@ -29,6 +33,9 @@ Shape for_each_axis(const char* op, const char* what, const Shape& given, const 
   }
   if (std::any_of(given.begin(), given.end(), [&](std::int64_t i) { return i < least; })) {
     raise<ShapeError>("{}: {} {} must be {} or more", op, what, given, least);
+  }
+  if (std::any_of(given.begin(), given.end(), [](std::int64_t i) { return i > kMost; })) {
+    raise<ShapeError>("{}: {} {} must be {} or less", op, what, given, kMost);
   }
   return given.rank() == axes ? given : Shape::filled(axes, given[0]);
 }
@@ -63,6 +70,9 @@ PoolAttrs pool_attrs(const char* op, const Shape& x, const Shape& window,
   if (std::any_of(window.begin(), window.end(), [](std::int64_t i) { return i < 1; })) {
     raise<ShapeError>("{}: window {} must be 1 or more", op, window);
   }
+  if (std::any_of(window.begin(), window.end(), [](std::int64_t i) { return i > kMost; })) {
+    raise<ShapeError>("{}: window {} must be {} or less", op, window, kMost);
+  }
   if (x.rank() != axes + 1 && x.rank() != axes + 2) {
     raise<ShapeError>("{}: window {} slides over an input of rank {} or {}, not over {}", op,
                       window, axes + 1, axes + 2, x);
@@ -86,7 +96,8 @@ PoolAttrs pool_attrs(const char* op, const Shape& x, const Shape& window,
     if (options.padding.kind == Padding::same) {
       const std::int64_t count = ceil_div(size, stride);
       attrs.out.push_back(count);
-      attrs.before[i] = std::max<std::int64_t>(0, (count - 1) * stride + reach - size) / 2;
+      attrs.before[i] =
+          std::max<std::int64_t>(0, count_sum((count - 1) * stride - size, reach)) / 2;
       continue;
     }
     const std::int64_t room = size + attrs.before[i] + after[i] - reach;

@@ -13,7 +13,8 @@ StorageRef prepared_input(const Preparation& wanted, Storage& storage,
                             wanted.sizes};
   detail::FoundForm found = find_form(storage, key);
   if (!found.make) return std::move(found.bytes);
-  StorageRef made(detail::try_allocate_storage(storage.device, wanted.bytes, storage.session));
+  StorageRef made(detail::try_allocate_storage(storage.device, wanted.bytes,
+                                               storage.session.load(std::memory_order_relaxed)));
   if (!made) {
     refuse_form(storage, key);
     return {};

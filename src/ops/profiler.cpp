@@ -34,6 +34,7 @@ Profiler& profiler(MemoryWatch& watch) { return static_cast<Profiler&>(watch); }
 }  // namespace
 
 Profiler::Profiler(Context& home) : home_(&home), bytes_before_(live_bytes(nullptr)) {
+  open_.reserve(16);  // a call that has begun to write must not find that there is no memory
   add_watch(home, *this);
 }
 
@@ -109,6 +110,7 @@ Profile Profiler::finish() {
     profile.new_tensors += std::binary_search(born.begin(), born.end(), header.id) ? 1 : 0;
   });
   for (auto& [key, sum] : sums_) {
+    if (sum.count == 0) continue;  // there was no memory to tell of it
     sum.peak_bytes = from_start(sum.peak);
     profile.kernels_run += sum.count;
     profile.ops.push_back(std::move(static_cast<ProfiledOp&>(sum)));

@@ -1,11 +1,13 @@
 #include "ops/promote.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/transfer.h"
+#include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -170,6 +172,12 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
     shape[-back] = one;
   }
   return shape;
+}
+
+void check_indexable(const char* op, std::int64_t count, const Shape& shape) {
+  if (count > std::numeric_limits<std::int32_t>::max()) {
+    raise<ShapeError>("{}: {} elements are too many for int32: {}", op, count, shape);
+  }
 }
 
 int normal_axis(const char* op, std::int64_t axis, const Shape& shape) {

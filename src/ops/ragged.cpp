@@ -10,7 +10,6 @@
 #include "ops/index_operands.h"
 #include "ops/segment.h"
 #include "ops/segment_attrs.h"
-#include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
@@ -64,7 +63,6 @@ constinit const OpDef kRaggedSources{
           for (int i = 0; i < rank; ++i) {
             shape.push_back(infer.measured(static_cast<std::size_t>(i)));
           }
-          detail::check_shape(infer.op, shape, DType::int64);
           infer.result(std::move(shape), DType::int64);
         },
     .inputs = OpDef::kVariadic,

@@ -16,6 +16,7 @@
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/promote.h"
+#include "ops/recorder.h"
 #include "ops/recurrent_attrs.h"
 #include "tenure/activation.h"
 #include "tenure/create.h"
@@ -409,7 +410,7 @@ RecurrentResult run(RecurrentKind kind, Arg& x, Arg& kernel, Arg& recurrent_kern
                              .bias = options.bias.has_value(),
                              .state = has_state,
                              .mask = options.mask.has_value(),
-                             .training = detail::context().tapes != nullptr};
+                             .training = tapes_of(detail::context()) != nullptr};
   const RecurrentOutputs result(attrs);
   std::array<Tensor, 7> out;
   apply_into(op, in, ref(attrs), site,

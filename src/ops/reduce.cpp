@@ -8,6 +8,7 @@
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
@@ -108,6 +109,7 @@ void infer_place(Infer& infer) {
   if (infer.shape(0)[axis] == 0) {
     raise<ShapeError>("{}: axis {} of {} is empty", infer.op, axis, infer.shape(0));
   }
+  check_indexable(infer.op, infer.shape(0)[axis], infer.shape(0));
   infer.result(reduced_shape(infer.shape(0), {.axes = {axis}}), DType::int32);
 }
 

@@ -11,6 +11,7 @@
 namespace tenure::ops {
 
 inline constexpr int kSegmentShift = 48;
+inline constexpr std::uint64_t kMostSegments = std::uint64_t{1} << (64 - kSegmentShift);
 inline constexpr std::uint64_t kSegmentMask = (std::uint64_t{1} << kSegmentShift) - 1;
 
 // For OpDef::reseed: `attrs` becomes `traced`, with the counters of a call. A seed of the user's

@@ -7,6 +7,7 @@
 #include "ops/index_operands.h"
 #include "ops/reseed.h"
 #include "ops/segment_attrs.h"
+#include "ops/shapes.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -31,7 +32,7 @@ constinit const OpDef kMultinomial{
           }
           Shape shape = logits;
           shape[-1] = infer.attrs.as<MultinomialAttrs>().samples;
-          detail::check_shape(infer.op, shape, DType::int32);
+          check_indexable(infer.op, logits[-1], logits);
           infer.result(std::move(shape), DType::int32);
         },
     .tfjs = "Multinomial",
@@ -135,6 +136,7 @@ Tensor multinomial(Arg logits, std::int64_t samples, MultinomialOptions options)
   } else {
     detail::RandomState& state = *detail::context().random;
     const std::int64_t rows = x.rank() == 2 ? x.dim(0) : 1;
+    detail::check_shape("multinomial", {rows, samples}, DType::int32);
     attrs.seed = state.seed.load(std::memory_order_relaxed);
     attrs.offset =
         state.next.fetch_add(static_cast<std::uint64_t>(rows * samples), std::memory_order_relaxed);

@@ -6,7 +6,6 @@
 #include "ops/families.h"
 #include "ops/index_operands.h"
 #include "ops/segment_attrs.h"
-#include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 #include "tenure/sparse.h"
@@ -15,12 +14,6 @@
 namespace tenure {
 namespace ops {
 namespace {
-
-// A result whose first axis somebody asked for, or an id did: it may be too long for any memory.
-void checked_result(Infer& infer, Shape shape) {
-  detail::check_shape(infer.op, shape, infer.dtype(0));
-  infer.result(std::move(shape), infer.dtype(0));
-}
 
 // `head` followed by the axes of `shape` from `axis` on.
 Shape joined(Shape head, const Shape& shape, int axis) {
@@ -36,7 +29,7 @@ void segments(Infer& infer) {
     raise<ShapeError>("{}: ids of {} are not for the first axes of {}", infer.op, ids, x);
   }
   check_index_dtype(infer.op, "ids", infer.dtype(1));
-  checked_result(infer, joined({infer.attrs.as<SegmentAttrs>().count}, x, ids.rank()));
+  infer.result(joined({infer.attrs.as<SegmentAttrs>().count}, x, ids.rank()), infer.dtype(0));
 }
 
 std::int64_t count_of(GradContext& g) { return g.attrs_as<SegmentAttrs>().count; }
@@ -114,7 +107,7 @@ void sparse_segments(Infer& infer) {
   }
   check_index_dtype(infer.op, "indices", infer.dtype(1));
   check_index_dtype(infer.op, "segment_ids", infer.dtype(2));
-  checked_result(infer, joined({infer.measured(0)}, data, 1));
+  infer.result(joined({infer.measured(0)}, data, 1), infer.dtype(0));
 }
 
 Tensor grad_of_data(GradContext& g, const Tensor& dy) {

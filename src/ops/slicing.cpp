@@ -1,6 +1,8 @@
 // Views that are made of slices, reshapes and broadcasts.
 #include <algorithm>
+#include <limits>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/operands.h"
@@ -38,8 +40,9 @@ void add_axis(DenseSlice& dense, std::int64_t begin, std::int64_t size, std::int
 
 void add_range(DenseSlice& dense, std::int64_t begin, std::int64_t end, std::int64_t stride) {
   const std::int64_t distance = stride > 0 ? end - begin : begin - end;
-  const std::int64_t by = stride > 0 ? stride : -stride;
-  const std::int64_t size = distance > 0 ? (distance + by - 1) / by : 0;
+  // Divided by the stride as it is: the lowest number there is has no opposite.
+  const std::int64_t steps = distance > 0 ? (distance - 1) / stride : 0;
+  const std::int64_t size = distance > 0 ? 1 + (stride > 0 ? steps : -steps) : 0;
   add_axis(dense, begin, size, stride);
   dense.shape.push_back(size);
 }
@@ -179,7 +182,7 @@ std::vector<Tensor> split(Arg x, const Shape& sizes, int axis) {
       rest = i;
     } else {
       sound = sound && sizes[i] >= 0;
-      total += sizes[i];
+      total = count_sum(total, sizes[i]);
     }
   }
   if (rest >= 0) wanted[rest] = shape[axis] - total;
@@ -198,6 +201,9 @@ std::vector<Tensor> unstack(Arg x, int axis) {
   Shape kept;
   for (int i = 0; i < shape.rank(); ++i) {
     if (i != axis) kept.push_back(shape[i]);
+  }
+  if (shape[axis] > std::numeric_limits<int>::max()) {
+    raise<ShapeError>("unstack: axis {} of {} makes more tensors than can be held", axis, shape);
   }
   std::vector<Tensor> parts =
       split(tensor, Shape::filled(static_cast<int>(shape[axis]), 1), axis, site);
@@ -220,7 +226,7 @@ Tensor tile(Arg x, const Shape& repeats) {
     apart.push_back(shape[axis]);
     repeated.push_back(repeats[axis]);
     repeated.push_back(shape[axis]);
-    wanted.push_back(repeats[axis] * shape[axis]);
+    wanted.push_back(count_product(repeats[axis], shape[axis]));
   }
   detail::check_shape("tile", wanted, tensor.dtype());
   Tensor spread = broadcast_to(Arg(reshape(Arg(std::move(tensor), site), apart), site), repeated);

@@ -8,6 +8,7 @@
 #include "ops/gather.h"
 #include "ops/operands.h"
 #include "ops/promote.h"
+#include "ops/shapes.h"
 #include "ops/sorting_attrs.h"
 #include "tenure/indexing.h"
 #include "tenure/views.h"
@@ -31,6 +32,7 @@ constinit const OpDef kTopK{.name = "top_k",
                                         "the last axis of {}",
                                         k, shape[-1], shape);
                                   }
+                                  check_indexable(infer.op, shape[-1], shape);
                                   shape[-1] = k;
                                   infer.result(shape, infer.dtype(0), 0);
                                   infer.result(std::move(shape), DType::int32, 1);
@@ -43,8 +45,10 @@ constinit const OpDef kTopK{.name = "top_k",
 constinit const OpDef kSort{.name = "sort",
                             .infer =
                                 [](Infer& infer) {
-                                  infer.result(infer.shape(0), infer.dtype(0), 0);
-                                  infer.result(infer.shape(0), DType::int32, 1);
+                                  const Shape& shape = infer.shape(0);
+                                  check_indexable(infer.op, shape[-1], shape);
+                                  infer.result(shape, infer.dtype(0), 0);
+                                  infer.result(shape, DType::int32, 1);
                                 },
                             .outputs = 2,
                             .grad_keeps = kIndices,
@@ -54,20 +58,26 @@ constinit const OpDef kSort{.name = "sort",
 constinit const OpDef kUnique{.name = "unique",
                               .infer =
                                   [](Infer& infer) {
+                                    const Shape& shape = infer.shape(0);
+                                    check_indexable(infer.op, shape[0], shape);
                                     infer.result({infer.measured(0)}, DType::int32, 0);
-                                    infer.result({infer.shape(0)[0]}, DType::int32, 1);
+                                    infer.result({shape[0]}, DType::int32, 1);
                                   },
                               .outputs = 2,
                               .tfjs = "Unique",
                               .dynamic_sizes = 1,
                               .no_gradient = "an index changes only in steps"};
 
-constinit const OpDef kSearchSorted{
-    .name = "searchsorted",
-    .infer = [](Infer& infer) { infer.result(infer.shape(1), DType::int32); },
-    .inputs = 2,
-    .tfjs = "SearchSorted",
-    .no_gradient = "an index changes only in steps"};
+constinit const OpDef kSearchSorted{.name = "searchsorted",
+                                    .infer =
+                                        [](Infer& infer) {
+                                          check_indexable(infer.op, infer.shape(0)[-1],
+                                                          infer.shape(0));
+                                          infer.result(infer.shape(1), DType::int32);
+                                        },
+                                    .inputs = 2,
+                                    .tfjs = "SearchSorted",
+                                    .no_gradient = "an index changes only in steps"};
 
 // Elements that are ordered by value; bool counts as 0 and 1.
 Tensor ordered_operand(const char* op, Arg&& x) {
@@ -76,17 +86,12 @@ Tensor ordered_operand(const char* op, Arg&& x) {
   return tensor;
 }
 
-void check_int32(const char* op, std::int64_t size) {
-  if (size > 0x7fffffff) raise<ShapeError>("{}: {} elements are too many for int32", op, size);
-}
-
 std::array<Tensor, 2> sorted(const char* name, Arg& x, SortOptions options, int wanted) {
   const std::source_location site = x.site();
   const detail::CallScope call(name, site);
   Tensor tensor = ordered_operand(name, std::move(x));
   const int axis = normal_axis(name, options.axis, tensor.shape());
   const int last = tensor.rank() - 1;
-  check_int32(name, tensor.shape()[axis]);
   Axes swapped = all_axes(tensor.shape());
   std::swap(swapped[axis], swapped[last]);
   if (axis != last) tensor = transpose(Arg(std::move(tensor), site), swapped);
@@ -102,7 +107,6 @@ std::array<Tensor, 2> sorted(const char* name, Arg& x, SortOptions options, int 
 
 // The rows of `x`, a matrix, that differ.
 Unique unique_rows(Tensor x, std::source_location site) {
-  check_int32("unique", x.shape()[0]);
   std::array<Tensor, 2> out;
   Tensor rows = x;
   apply_into(kUnique, {&rows, 1}, {}, site, out);
@@ -128,7 +132,6 @@ using namespace ops;
 ValuesAndIndices top_k(Arg x, std::int64_t k, TopKOptions options) {
   const std::source_location site = x.site();
   Tensor tensor = ordered_operand("top_k", std::move(x));
-  check_int32("top_k", tensor.shape()[-1]);
   const TopKAttrs attrs{k, options.sorted, options.largest};
   std::array<Tensor, 2> out;
   apply_into(kTopK, {&tensor, 1}, ref(attrs), site, out);
@@ -184,7 +187,6 @@ Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
   if (!fits) {
     raise<ShapeError>("{}: sorted rows {} do not match values {}", name, rows, wanted);
   }
-  check_int32(name, rows[-1]);
   const SearchAttrs attrs{right};
   Tensor out;
   apply_into(kSearchSorted, in, ref(attrs), site, {&out, 1});

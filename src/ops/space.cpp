@@ -1,5 +1,6 @@
 // Space, batch and depth: blocks of an image moved into other axes. Each is a permutation of the
 // elements, which reshapes around one transpose say; the last reshape copies.
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/families.h"
@@ -71,7 +72,7 @@ Tensor space_to_batch_nd(Arg x, const Shape& block, const Paddings& paddings) {
     }
     split.push_back(dim / block[i]);
     split.push_back(block[i]);
-    wanted[0] *= block[i];
+    wanted[0] = count_product(wanted[0], block[i]);
     wanted.push_back(dim / block[i]);
     order.push_back(2 * i + 2);
   }
@@ -93,7 +94,8 @@ Tensor batch_to_space_nd(Arg x, const Shape& block, const Paddings& crops) {
   Tensor tensor = live_operand(kName, 0, std::move(x));
   const Shape shape = tensor.shape();
   check_block(kName, shape, block, "crops", crops);
-  const std::int64_t batches = block.numel();
+  std::int64_t batches = 1;
+  for (const std::int64_t size : block) batches = count_product(batches, size);
   if (shape[0] % batches != 0) {
     raise<ShapeError>("{}: a batch of {} is not a multiple of the {} elements of a block: {}, {}",
                       kName, shape[0], batches, shape, block);
@@ -104,8 +106,8 @@ Tensor batch_to_space_nd(Arg x, const Shape& block, const Paddings& crops) {
   bool cropped = false;
   for (int i = 0; i < block.rank(); ++i) {
     const auto& [before, after] = crops[static_cast<std::size_t>(i)];
-    const std::int64_t dim = shape[i + 1] * block[i];
-    if (before + after > dim) {
+    const std::int64_t dim = count_product(shape[i + 1], block[i]);
+    if (count_sum(before, after) > dim) {
       raise<ShapeError>("{}: crops {} and {} leave nothing of the {} elements of axis {}", kName,
                         before, after, dim, i + 1);
     }
@@ -138,8 +140,9 @@ Tensor depth_to_space(Arg x, std::int64_t block, ImageLayout layout) {
   Tensor tensor = live_operand(kName, 0, std::move(x));
   Shape shape = tensor.shape();
   const Image at = image_of(kName, shape, block, layout);
-  const std::int64_t channels = shape[at.channels] / (block * block);
-  if (channels * block * block != shape[at.channels]) {
+  const std::int64_t pixels = count_product(block, block);
+  const std::int64_t channels = shape[at.channels] / pixels;
+  if (channels * pixels != shape[at.channels]) {
     raise<ShapeError>("{}: {} channels are not a multiple of {} squared: {}", kName,
                       shape[at.channels], block, shape);
   }
@@ -147,8 +150,8 @@ Tensor depth_to_space(Arg x, std::int64_t block, ImageLayout layout) {
   const bool last = layout == ImageLayout::nhwc;
   const Shape split =
       last ? Shape{n, h, w, block, block, channels} : Shape{n, block, block, channels, h, w};
-  shape[at.height] = h * block;
-  shape[at.width] = w * block;
+  shape[at.height] = count_product(h, block);
+  shape[at.width] = count_product(w, block);
   shape[at.channels] = channels;
   Tensor apart = reshape(Arg(std::move(tensor), site), split);
   const Axes order = last ? Axes{0, 1, 3, 2, 4, 5} : Axes{0, 3, 4, 1, 5, 2};
@@ -172,7 +175,7 @@ Tensor space_to_depth(Arg x, std::int64_t block, ImageLayout layout) {
   const Shape split = last ? Shape{n, h, block, w, block, c} : Shape{n, c, h, block, w, block};
   shape[at.height] = h;
   shape[at.width] = w;
-  shape[at.channels] = c * block * block;
+  shape[at.channels] = count_product(c, count_product(block, block));
   Tensor apart = reshape(Arg(std::move(tensor), site), split);
   const Axes order = last ? Axes{0, 1, 3, 2, 4, 5} : Axes{0, 3, 5, 1, 2, 4};
   return reshape(Arg(transpose(Arg(std::move(apart), site), order), site), shape);

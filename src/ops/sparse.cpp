@@ -1,12 +1,14 @@
 // Sparse tensors: positions and what stands there.
 #include "tenure/sparse.h"
 
+#include "core/count.h"
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/index_operands.h"
 #include "ops/segment.h"
 #include "ops/segment_attrs.h"
+#include "ops/shapes.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -93,6 +95,9 @@ constinit const OpDef kSparseFillEmptyRows{
             raise<ShapeError>("sparse_fill_empty_rows: a default of {}: a scalar is needed",
                               infer.shape(2));
           }
+          if (infer.dtype(0) == DType::int32) {
+            check_indexable(infer.op, count_sum(shape[0], indices[0]), shape);
+          }
           infer.result({infer.measured(0), indices[1]}, infer.dtype(0), 0);
           infer.result({infer.measured(0)}, infer.dtype(1), 1);
           infer.result({shape[0]}, DType::boolean, 2);
@@ -122,6 +127,9 @@ constinit const OpDef kSparseReshape{
                               attrs.from);
           }
           check_index_dtype(infer.op, "indices", infer.dtype(0));
+          for (const std::int64_t dim : attrs.to) {
+            if (infer.dtype(0) == DType::int32) check_indexable(infer.op, dim, attrs.to);
+          }
           infer.result({indices[0], attrs.to.rank()}, infer.dtype(0));
         },
     .tfjs = "SparseReshape",
@@ -192,14 +200,18 @@ SparseIndices sparse_reshape(Arg indices, const Shape& shape, const Shape& new_s
       raise<ShapeError>("sparse_reshape: at most one dimension may be -1, none less: {}",
                         new_shape);
     } else {
-      known *= new_shape[axis];
+      known = count_product(known, new_shape[axis]);
     }
   }
   const std::int64_t elements = shape.numel();
-  if (free_axis >= 0 && known != 0) attrs.to[free_axis] = elements / known;
-  if (attrs.to.numel() != elements || (free_axis >= 0 && known == 0)) {
+  if (free_axis >= 0 && known != 0) {
+    attrs.to[free_axis] = elements / known;
+    known = count_product(known, attrs.to[free_axis]);
+  }
+  if (known != elements || (free_axis >= 0 && attrs.to[free_axis] < 0)) {
     raise<ShapeError>("sparse_reshape: {} elements do not fill {}: {}", elements, new_shape, shape);
   }
+  detail::check_shape("sparse_reshape", attrs.to, DType::float64);
   Tensor which = tensor_operand("sparse_reshape", 0, std::move(indices));
   Tensor moved = apply(kSparseReshape, ref(attrs), site, std::move(which));
   return {std::move(moved), std::move(attrs.to)};

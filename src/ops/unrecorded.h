@@ -15,6 +15,7 @@ class Unrecorded {
   }
   ~Unrecorded() {
     if (context_.trace != nullptr) --context_.trace->unrecorded;
+    detail::leave_tapes(context_);  // those made meanwhile that are still there record no more
     context_.tapes = tapes_;
   }
   Unrecorded(const Unrecorded&) = delete;

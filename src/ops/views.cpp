@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -11,7 +12,6 @@
 #include "ops/promote.h"
 #include "ops/shapes.h"
 #include "tensor/access.h"
-#include "tensor/create.h"
 #include "tenure/reduce.h"
 #include "tenure/views.h"
 
@@ -122,7 +122,8 @@ constinit const OpDef kSlice{
           const auto& slice = infer.attrs.as<SliceAttrs>();
           for (int axis = 0; axis < slice.size.rank(); ++axis) {
             const std::int64_t first = slice.begin[axis];
-            const std::int64_t last = first + (slice.size[axis] - 1) * slice.step[axis];
+            const std::int64_t last =
+                count_sum(first, count_product(slice.size[axis] - 1, slice.step[axis]));
             const std::int64_t dim = infer.shape(0)[axis];
             const bool fits = first >= 0 && first < dim && last >= 0 && last < dim;
             if (slice.size[axis] == 0 || (slice.size[axis] > 0 && fits)) continue;
@@ -138,7 +139,8 @@ constinit const OpDef kSlice{
           out.offset = in.offset;
           for (int axis = 0; axis < in.shape.rank(); ++axis) {
             if (slice.size[axis] > 0) out.offset += slice.begin[axis] * in.strides[axis];
-            out.strides[axis] = in.strides[axis] * slice.step[axis];
+            out.strides[axis] = in.strides[axis];
+            if (slice.size[axis] > 1) out.strides[axis] *= slice.step[axis];
           }
           return true;
         },
@@ -285,11 +287,14 @@ Tensor reshape(Arg x, const Shape& shape) {
     } else if (shape[axis] < 0) {
       raise<ShapeError>("reshape: at most one dimension may be -1, none less: {}", shape);
     } else {
-      count *= shape[axis];
+      count = count_product(count, shape[axis]);
     }
   }
-  if (free_axis >= 0 && count != 0 && have % count == 0) wanted[free_axis] = have / count;
-  if (wanted.numel() != have || (free_axis >= 0 && wanted[free_axis] < 0)) {
+  if (free_axis >= 0 && count != 0 && have % count == 0) {
+    wanted[free_axis] = have / count;
+    count = have;
+  }
+  if (count != have || (free_axis >= 0 && wanted[free_axis] < 0)) {
     raise<ShapeError>("reshape: {} elements do not fill {}: {}", have, shape, from);
   }
   return reshaped("reshape", x, wanted);
@@ -373,8 +378,8 @@ Tensor slice(Arg x, const Shape& begin, const Shape& size, const Shape& step) {
     const std::int64_t by = step[axis];
     const bool in_range = by != 0 && first >= 0 && first <= dim;
     std::int64_t room = 0;
-    if (in_range && by > 0) room = (dim - first + by - 1) / by;
-    if (in_range && by < 0 && first < dim) room = first / -by + 1;
+    if (in_range && by > 0 && first < dim) room = (dim - first - 1) / by + 1;
+    if (in_range && by < 0 && first < dim) room = 1 - first / by;
     if (in_range && size[axis] == -1) attrs.size[axis] = room;
     if (!in_range || attrs.size[axis] < 0 || attrs.size[axis] > room) {
       raise<ShapeError>("slice: begin {}, size {}, step {} do not fit {} on axis {}", begin, size,
@@ -401,7 +406,6 @@ Tensor Tensor::operator[](Index index) const {
 
 Tensor broadcast_to(Arg x, const Shape& shape) {
   const std::source_location site = x.site();
-  detail::check_shape("broadcast_to", shape, DType::float64);
   const ShapeAttrs attrs{shape};
   return apply(kBroadcastTo, ref(attrs), site, as_tensor("broadcast_to", std::move(x)));
 }

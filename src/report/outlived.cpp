@@ -8,8 +8,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "report/names.h"
 #include "report/rules.h"
@@ -17,25 +23,71 @@
 namespace tenure::report {
 namespace {
 
-// The innermost span at its birth that has ended, tidy or other; kNone where it was born in none.
-std::uint32_t ended_span(const Run& run, const TensorLife& life) {
-  if (life.scope < run.spans.size() && run.spans[life.scope].end != kNever) return life.scope;
-  const auto after = std::ranges::upper_bound(run.spans, life.born, {}, &Span::begin);
-  for (auto span = after; span != run.spans.begin();) {
-    --span;
-    if (span->thread != life.thread) continue;
-    // The spans around a moment are the last one that began before it, and its parents.
-    std::uint32_t around = static_cast<std::uint32_t>(span - run.spans.begin());
-    for (; around < run.spans.size(); around = run.spans[around].parent) {
-      const Span& candidate = run.spans[around];
-      const std::string_view kind = text_of(run, candidate.kind);
-      const bool is_open = candidate.end == kNever || candidate.end >= life.born;
-      if (is_open && candidate.end != kNever && kind != "tape" && kind != "trace") return around;
+// The spans around births, asked for in order of time: each span comes and goes once.
+class OpenSpans {
+ public:
+  explicit OpenSpans(const Run& run) : run_(run) {}
+
+  // Outermost first; among them may be some that ended before their inner ones.
+  const std::vector<std::uint32_t>& around(const TensorLife& life) {
+    for (; next_ < run_.spans.size() && run_.spans[next_].begin <= life.born; ++next_) {
+      threads_[run_.spans[next_].thread].push_back(next_);
     }
-    return kNone;
+    std::vector<std::uint32_t>& open = threads_[life.thread];
+    while (!open.empty() && !is_open(run_.spans[open.back()], life.born)) open.pop_back();
+    return open;
+  }
+
+  static bool is_open(const Span& span, std::int64_t time) {
+    return span.end == kNever || span.end >= time;
+  }
+
+ private:
+  const Run& run_;
+  std::uint32_t next_ = 0;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> threads_;
+};
+
+// The innermost span at its birth that has ended, tidy or other; kNone where it was born in none.
+std::uint32_t ended_span(const Run& run, const TensorLife& life, OpenSpans& spans) {
+  if (life.scope < run.spans.size() && run.spans[life.scope].end != kNever) return life.scope;
+  const std::vector<std::uint32_t>& around = spans.around(life);
+  for (auto at = around.rbegin(); at != around.rend(); ++at) {
+    const Span& span = run.spans[*at];
+    const std::string_view kind = text_of(run, span.kind);
+    if (span.end != kNever && OpenSpans::is_open(span, life.born) && kind != "tape" &&
+        kind != "trace") {
+      return *at;
+    }
   }
   return kNone;
 }
+
+// Where the tapes were made that nobody destroyed, by what they are called.
+class LostTapes {
+  using Made = std::pair<std::int64_t, std::uint32_t>;  // when, where
+
+ public:
+  explicit LostTapes(const Run& run) {
+    for (std::uint32_t i = 0; i < run.spans.size(); ++i) {
+      const Span& span = run.spans[i];
+      if (span.end != kNever || text_of(run, span.kind) != "tape") continue;
+      if (site_path(run, span.site).starts_with("/usr/")) continue;  // make_unique, or the like
+      tapes_[span_text(run, i)].emplace_back(span.begin, span.site);
+    }
+  }
+
+  // The last that was there when the value was saved; else the line that made the value.
+  std::uint32_t site_of(const Run& run, const TensorLife& saved) const {
+    const auto at = tapes_.find(text_of(run, saved.owner));
+    if (at == tapes_.end()) return saved.birth_site;
+    const auto after = std::ranges::upper_bound(at->second, saved.born, {}, &Made::first);
+    return after == at->second.begin() ? saved.birth_site : std::prev(after)->second;
+  }
+
+ private:
+  std::map<std::string, std::vector<Made>, std::less<>> tapes_;
+};
 
 bool belongs_to_a_model(const Run& run, const TensorLife& life) {
   if (life.storage >= run.storages.size()) return false;
@@ -91,6 +143,8 @@ Finding of_tape(const Run& run, std::string_view tape, std::uint32_t site, const
 std::vector<Finding> find_outlived(const Facts& facts) {
   const Run& run = facts.run;
   if (!run.whole_process || run.cut_short) return {};
+  OpenSpans spans(run);
+  const LostTapes lost(run);
   std::map<std::uint32_t, Left> lines;
   std::map<std::tuple<std::uint32_t, std::uint32_t>, Left> tapes;  // by name and line
   for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
@@ -98,20 +152,11 @@ std::vector<Finding> find_outlived(const Facts& facts) {
     if (life.died != kNever || life.before) continue;
     if (life.owner != 0) {
       if (owner_kind(run, life) != "tape") continue;
-      std::uint32_t site = life.birth_site;
-      for (std::uint32_t s = 0; s < run.spans.size() && run.spans[s].begin <= life.born; ++s) {
-        const bool is_it = text_of(run, run.spans[s].kind) == "tape" &&
-                           run.spans[s].end == kNever &&
-                           span_text(run, s) == text_of(run, life.owner);
-        if (is_it && !site_path(run, run.spans[s].site).starts_with("/usr/")) {
-          site = run.spans[s].site;
-        }
-      }
-      tapes[{life.owner, site}].tensors.push_back(i);
+      tapes[{life.owner, lost.site_of(run, life)}].tensors.push_back(i);
       continue;
     }
     if (belongs_to_a_model(run, life)) continue;
-    const std::uint32_t span = ended_span(run, life);
+    const std::uint32_t span = ended_span(run, life, spans);
     if (span == kNone) continue;
     Left& left = lines[life.birth_site];
     left.tensors.push_back(i);

@@ -34,6 +34,7 @@ struct Current {
 
 Current& current() {
   static Current* made = [] {
+    detail::context();  // a fork takes the locks of what lies below after this one
     auto* fresh = new Current;
     events::prepare_rings();  // whose lock a fork takes after this one, as the others do
     pthread_atfork([] { current().mutex.lock(); }, [] { current().mutex.unlock(); },
@@ -201,10 +202,12 @@ Recorder::~Recorder() {
 void Recorder::stop() noexcept {
   if (process_ != getpid()) return;
   Current& now = current();
+  {
+    const std::lock_guard lock(now.mutex);
+    if (std::exchange(stopped_, true)) return;
+  }
+  drain_->stop();  // which may still have to warn, and the user's sink may ask for anything
   const std::lock_guard lock(now.mutex);
-  if (stopped_) return;
-  stopped_ = true;
-  drain_->stop();
   now.process = 0;
 }
 

@@ -29,7 +29,8 @@ void initialise_runtime() {
     if (const auto bytes = parse_bytes(budget)) {
       set_memory_budget(*bytes);
     } else {
-      warn(fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
+      warn_after_start(
+          fmt::format("TENURE_MEMORY_BUDGET={} is no size (such as 512MiB): ignored", budget));
     }
   }
   if (const char* stacks = std::getenv("TENURE_STACKS")) {
@@ -71,7 +72,7 @@ void record_from_environment() {
       std::abort();
     });
   } catch (const Error& error) {
-    warn(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
+    warn_after_start(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
   }
 }
 

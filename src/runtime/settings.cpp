@@ -5,11 +5,15 @@
 #include <cmath>
 #include <cstdio>
 #include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/cpu/parallel.h"
 #include "core/raise.h"
 #include "core/warn.h"
+#include "memory/context.h"
+#include "memory/fork.h"
 #include "tenure/runtime.h"
 
 namespace tenure {
@@ -45,35 +49,79 @@ std::optional<std::size_t> parse_bytes(std::string_view text) {
 namespace {
 
 struct Sink {
-  std::mutex mutex;
+  ProcessMutex mutex;
   std::function<void(std::string_view)> write;
+  std::vector<std::string> of_start;
 };
 
 Sink& sink() {
-  static Sink* made = new Sink;
-  return *made;
+  static Sink* warnings = new Sink;
+  return *warnings;
 }
+
+// User's code in the middle of whatever is going on here.
+class UsersContext {
+ public:
+  UsersContext() : context_(context()), outer_(context_) {
+    context_.scope = nullptr;
+    context_.tapes = nullptr;
+    context_.trace = nullptr;
+    context_.trace_id = 0;
+    context_.function = nullptr;
+    context_.free = nullptr;
+    context_.call = {};
+    context_.random = &default_random();
+    context_.watch = nullptr;
+  }
+  ~UsersContext() { context_ = outer_; }
+  UsersContext(const UsersContext&) = delete;
+  UsersContext& operator=(const UsersContext&) = delete;
+
+ private:
+  Context& context_;
+  const Context outer_;
+};
 
 }  // namespace
 
 void warn(std::string_view message) {
+  static constinit thread_local bool t_warning = false;
   std::function<void(std::string_view)> write;
   {
     const std::lock_guard lock(sink().mutex);
     write = sink().write;
   }
-  if (write) {
-    write(message);
-  } else {
+  if (!write || t_warning) {  // what a sink brings about itself does not go to it, without end
     std::fputs(fmt::format("tenure: {}\n", message).c_str(), stderr);
+    return;
   }
+  struct Warning {
+    Warning() { t_warning = true; }
+    ~Warning() { t_warning = false; }
+  } const warning;
+  const UsersContext users;
+  write(message);
+}
+
+void warn_after_start(std::string message) {
+  const std::lock_guard lock(sink().mutex);
+  sink().of_start.push_back(std::move(message));
+}
+
+void warn_of_start() {
+  std::vector<std::string> messages;
+  {
+    const std::lock_guard lock(sink().mutex);
+    messages.swap(sink().of_start);
+  }
+  for (const std::string& message : messages) warn(message);
 }
 
 }  // namespace detail
 
 void set_warning_sink(std::function<void(std::string_view)> write) {
   const std::lock_guard lock(detail::sink().mutex);
-  detail::sink().write = std::move(write);
+  detail::sink().write.swap(write);  // the one before goes without the lock
 }
 
 void set_num_threads(int threads) {

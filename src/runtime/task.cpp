@@ -1,14 +1,15 @@
 #include "tenure/task.h"
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <deque>
+#include <mutex>
 
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/session.h"
 #include "memory/text.h"
-#include "ops/recorder.h"
+#include "runtime/lost_jobs.h"
 #include "runtime/own_loops.h"
 
 namespace tenure {
@@ -37,7 +38,8 @@ std::exception_ptr cancelled_error(JobBase& job, bool loop_ended = false) {
 
 class BackgroundExecutor final : public TaskExecutor {
   void post(std::shared_ptr<TaskRun> run) override {
-    run_in_background([run = std::move(run)] { run->go_on(); });
+    std::shared_ptr<JobBase> job = run->job();
+    run_in_background([run = std::move(run)] { run->go_on(); }, std::move(job));
   }
 };
 
@@ -56,7 +58,7 @@ bool runs_here(const void* loop) {
 
 // The context a task carries. Between its turns nobody points at it.
 struct TaskRun::Home {
-  explicit Home(TaskHome kind) {
+  explicit Home(TaskHome kind) : stay(detail::context().session) {
     const Context& outer = detail::context();
     context.session = outer.session;
     context.random = outer.random;
@@ -69,30 +71,16 @@ struct TaskRun::Home {
       context.free = outer.free;
       context.watch = outer.watch;
     }
-    callers_tapes = context.tapes;
-    session = context.session;
-    if (session == nullptr) return;
-    session->retain();
-    session->running.fetch_add(1);
   }
 
   // The task has ended. A tape that got away from it records no more.
   void leave() noexcept {
-    for (ops::Recorder* tape = context.tapes; tape != nullptr && tape != callers_tapes;) {
-      ops::Recorder* outer = tape->outer;
-      tape->leave_home();
-      tape = outer;
-    }
-    context.tapes = nullptr;
-    SessionState* left = std::exchange(session, nullptr);
-    if (left == nullptr) return;
-    left->running.fetch_sub(1);
-    left->release();
+    leave_tapes(context);
+    stay.leave();
   }
 
   Context context;
-  ops::Recorder* callers_tapes = nullptr;
-  SessionState* session = nullptr;
+  SessionStay stay;
 };
 
 namespace {
@@ -211,13 +199,13 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     ready_.push_back(std::move(run));
-    changed_.notify_all();
+    tell();
   }
   void add(std::shared_ptr<TaskRun> run) {
     const std::lock_guard lock(mutex_);
     unfinished_.push_back(run);
     ready_.push_back(std::move(run));
-    changed_.notify_all();
+    tell();
   }
   std::shared_ptr<TaskRun> next() {
     const std::lock_guard lock(mutex_);
@@ -226,15 +214,21 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
   // Waits until one is ready; null when all have ended.
   std::shared_ptr<TaskRun> wait() {
     if (std::shared_ptr<TaskRun> run = next()) return run;
+    detail::end_lost_jobs();
     const detail::WaitingHere waiting;
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !ready_.empty() || unfinished_.empty(); });
-    return pop();
+    for (;;) {
+      const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+      {
+        const std::lock_guard lock(mutex_);
+        if (!ready_.empty() || unfinished_.empty()) return pop();
+      }
+      changes_.wait(changes, std::memory_order_acquire);
+    }
   }
   void ended(const std::shared_ptr<TaskRun>& run) {
     const std::lock_guard lock(mutex_);
     std::erase(unfinished_, run);
-    changed_.notify_all();
+    tell();
   }
   std::vector<std::shared_ptr<TaskRun>> unfinished() const {
     const std::lock_guard lock(mutex_);
@@ -249,6 +243,10 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
   }
 
  private:
+  void tell() noexcept {
+    changes_.fetch_add(1, std::memory_order_release);
+    changes_.notify_all();
+  }
   std::shared_ptr<TaskRun> pop() {
     if (ready_.empty()) return nullptr;
     std::shared_ptr<TaskRun> run = std::move(ready_.front());
@@ -256,8 +254,9 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
     return run;
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable detail::Mutex mutex_;
+  std::atomic<std::uint32_t> changes_{
+      0};  // waited for; a condition variable would not outlive a fork
   std::deque<std::shared_ptr<TaskRun>> ready_;
   std::vector<std::shared_ptr<TaskRun>> unfinished_;
   bool closed_ = false;

@@ -60,7 +60,9 @@ inline Header& checked(const Tensor& tensor, const char* op, int input = -1) {
 // A pin on a tensor that must be alive and of the current session, for as long as it is in scope.
 class Pin {
  public:
-  Pin(const Tensor& tensor, const char* op, std::source_location site);
+  // `own_handles` as in Use.
+  Pin(const Tensor& tensor, const char* op, std::source_location site,
+      std::uint32_t own_handles = 0);
   ~Pin() { unpin(header_); }
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;

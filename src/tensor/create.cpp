@@ -18,16 +18,7 @@ using detail::StorageRef;
 namespace detail {
 
 void check_shape(std::string_view op, const Shape& shape, DType dtype) {
-  std::int64_t elements = 1;
-  for (const std::int64_t dim : shape) {
-    if (dim < 0) raise<ShapeError>("{}: negative dimension: {}", op, shape);
-    if (__builtin_mul_overflow(elements, dim, &elements)) {
-      raise<ShapeError>("{}: more elements than can be counted: {}", op, shape);
-    }
-  }
-  if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(dtype)), &elements)) {
-    raise<ShapeError>("{}: more bytes than can be counted: {}", op, shape);
-  }
+  if (!is_countable(shape, dtype)) raise_not_countable(op, shape, dtype);
 }
 
 Tensor tensor_from(const void* data, std::size_t count, DType from, DType to, const Shape& shape,

@@ -54,10 +54,11 @@ void Tensor::read_item(void* to, DType dtype, std::source_location site) const {
   read(to, dtype, "item", site);
 }
 
-Tensor::Held Tensor::hold(DType dtype, std::source_location site) const {
-  const Pin pin(*this, "view", site);
-  check_dtype("view", *pin, dtype, site);
-  detail::LabelRef owner = detail::LabelRef::make("span", name(), site);
+Tensor::Held Tensor::hold(DType dtype, const char* op, std::source_location site) const {
+  const Pin pin(*this, op, site);
+  check_dtype(op, *pin, dtype, site);
+  const bool later = std::string_view(op) == "read_async";
+  detail::LabelRef owner = detail::LabelRef::make(later ? "read in flight" : "span", name(), site);
   detail::Saved saved(new_saved(*pin, detail::Claim::other, std::move(owner)));
   if (!pin->layout.contiguous) {
     detail::StorageRef copy(

@@ -11,7 +11,7 @@ namespace tenure::detail {
 
 struct VariableState;
 
-void tell_tapes(const Tensor& value);
+void tell_tapes(const Tensor& value, std::source_location site);
 // True inside a trace, which then did what was asked.
 bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_location site,
                 Tensor& value);

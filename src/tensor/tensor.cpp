@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <thread>
 
 #include "core/raise.h"
 #include "core/warn.h"
 #include "memory/context.h"
 #include "memory/free_sizes.h"
 #include "memory/ledger.h"
+#include "memory/out_of_memory.h"
 #include "memory/scope.h"
 #include "memory/session.h"
 #include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
+#include "tenure/handle.h"
 #include "tenure/memory.h"
 #include "tenure/scope.h"
 #include "tenure/session.h"
@@ -31,13 +35,21 @@ void raise_empty(std::string_view op, int input) {
       op, which);
 }
 
-Pin::Pin(const Tensor& tensor, const char* op, std::source_location site)
+void raise_empty_handle(const char* name) {
+  raise<ValueError>(
+      "{}: the handle is empty (default-made or moved from): put one into it first, or use the one "
+      "it was moved to",
+      name);
+}
+
+Pin::Pin(const Tensor& tensor, const char* op, std::source_location site, std::uint32_t own_handles)
     : header_(checked(tensor, op)) {
   const SessionState* current = context().session;
-  if (!try_pin(header_)) raise_disposed(header_, {.op = op, .site = site});
+  const Use use{.op = op, .site = site, .own_handles = own_handles};
+  if (!try_pin(header_)) raise_disposed(header_, use);
   if (header_.session.load(std::memory_order_relaxed) != current) {
     unpin(header_);
-    raise_wrong_session(header_, {.op = op, .site = site}, current);
+    raise_wrong_session(header_, use, current);
   }
 }
 
@@ -45,9 +57,9 @@ Tensor materialise(const Header& saved, const char* op, std::source_location sit
   Context& current = context();
   Layout layout = saved.layout;
   if (saved.is_symbolic()) {
-    return Access::adopt(new_symbolic(current, std::move(layout),
-                                      {saved.trace, saved.body, saved.value},
-                                      share(current.function), op, site, saved.value_id));
+    return Access::adopt(
+        new_symbolic(current, std::move(layout), {saved.trace, saved.body, saved.value},
+                     share(current.function), For::library, op, site, saved.value_id));
   }
   retain(saved.storage);
   StorageRef storage(saved.storage);
@@ -107,30 +119,13 @@ using detail::Header;
 
 namespace {
 
-// Whether a line is the library's: its own code goes on with the numbers that stand for free sizes.
-bool is_own(std::source_location site) {
-  static const std::string_view folder = [] {
-    std::string_view here = std::source_location::current().file_name();
-    here.remove_suffix(here.size() - here.rfind("tensor/"));
-    return here;
-  }();
-  static constexpr std::array<std::string_view, 11> kLayers{
-      "core/",  "memory/", "tensor/", "ops/",    "backend/", "autodiff/",
-      "graph/", "nn/",     "io/",     "report/", "runtime/"};
-  const std::string_view file = site.file_name();
-  if (file.find("include/tenure/") != file.npos) return true;
-  if (!file.starts_with(folder)) return false;
-  return std::ranges::any_of(kLayers, [&](std::string_view layer) {
-    return file.substr(folder.size()).starts_with(layer);
-  });
-}
-
 // Called for a tensor without bytes: refuses to tell the user a size (of `axis`, or any where that
-// is -1) that is free in the function being traced.
+// is -1) that is free in the function being traced. The library's own code, which asks without a
+// line (TENURE_SIZE_SITE), goes on with the number that stands for it.
 [[gnu::noinline]] void refuse_free(const Header& header, const char* op, int axis,
                                    std::source_location site) {
   const detail::FreeSizes* free = detail::context().free;
-  if (free == nullptr || !header.is_symbolic() || is_own(site)) return;
+  if (free == nullptr || !header.is_symbolic() || site.line() == 0) return;
   const std::uint64_t dims = free->dims_of(header);
   if (axis < 0 ? dims != 0 : (dims >> axis & 1) != 0) {
     detail::raise_free_size(header, {.op = op, .site = site}, axis, dims);
@@ -161,10 +156,7 @@ std::size_t Tensor::nbytes(std::source_location site) const {
 }
 DType Tensor::dtype() const { return checked(*this, "dtype").layout.dtype; }
 Device Tensor::device() const { return checked(*this, "device").device; }
-bool Tensor::is_disposed() const {
-  const Header& header = checked(*this, "is_disposed");
-  return header.is_dead() && !header.is_symbolic();
-}
+bool Tensor::is_disposed() const { return checked(*this, "is_disposed").is_disposed(); }
 Story Tensor::story() const { return make_story(checked(*this, "story")); }
 
 std::int64_t Tensor::dim(int axis, std::source_location site) const {
@@ -194,9 +186,14 @@ void Tensor::dispose(std::source_location site) {
 }
 
 Tensor keep(Tensor tensor, std::source_location site) {
-  const Header& header = checked(tensor, "keep");
-  if (header.is_dead()) raise_disposed(header, {.op = "keep", .site = site, .own_handles = 1});
-  const detail::Pin pin(tensor, "keep", site);
+  Header& header = checked(tensor, "keep");
+  const bool of_this_trace =
+      header.is_symbolic() && header.trace == detail::current_trace() && !header.is_disposed();
+  if (of_this_trace) {
+    leave_scope(header, detail::Leaving::living);
+    return tensor;
+  }
+  const detail::Pin pin(tensor, "keep", site, 1);
   leave_scope(*pin, detail::Leaving::living);
   return tensor;
 }
@@ -208,29 +205,54 @@ std::vector<Holder> why_alive(const Tensor& tensor) {
   return detail::holders_of(*header.storage);
 }
 
+namespace {
+
+[[noreturn]] void refuse_shared(const Tensor& tensor, std::source_location site) {
+  Header& header = *detail::Access::header(tensor);
+  std::vector<detail::Line> lines{line_of("born", header), detail::used_line(site, "transfer")};
+  for (detail::Line& line : other_holder_lines(header)) lines.push_back(std::move(line));
+  detail::raise_told<ValueError>(
+      fmt::format("transfer: {} shares its bytes: copy it first", tensor.story().title()), lines,
+      "others hold the same bytes, and a session's bytes are its own: transfer a copy (t + 0).");
+}
+
+// Moves a tensor whose bytes were taken, unless the session has no room for them.
+bool move_taken(Header& header, detail::SessionState* to) noexcept {
+  const bool moved = try_move_storage(*header.storage, to);
+  if (moved) move_holder(header, to);
+  let_be(header);
+  return moved;
+}
+
+}  // namespace
+
 void transfer(const Tensor& tensor, Session& to, std::source_location site) {
   Header& header = checked(tensor, "transfer");
-  if (!try_pin(header)) raise_disposed(header, {.op = "transfer", .site = site});
-  const detail::Pinned pinned{header};
-  detail::SessionState* from = header.session.load(std::memory_order_relaxed);
-  if (from == to.state_) return;
-  if (header.storage->handles.load(std::memory_order_acquire) != 1) {
-    const Story story = tensor.story();
-    std::vector<detail::Line> lines{line_of("born", header), detail::used_line(site, "transfer")};
-    for (const Holder& holder : detail::holders_of(*header.storage)) {
-      if (holder.story.id != header.id || !holder.is_tensor) {
-        lines.push_back({"holder", holder.text, ""});
-      }
+  detail::Taking taking = detail::Taking::in_use;
+  bool moved = false;
+  while (taking == detail::Taking::in_use) {
+    // Under this lock no session closes, and none that does ends the tensor.
+    std::unique_lock lock(detail::storage_moves());
+    if (!header.is_dead() && header.session.load(std::memory_order_relaxed) == to.state_) return;
+    if (to.state_ != nullptr && to.state_->is_closed()) {
+      raise_closed(*to.state_, "transfer", site,
+                   "transfer it before that is closed, or elsewhere.");
     }
-    detail::raise_told<ValueError>(
-        fmt::format("transfer: {} shares its bytes: copy it first", story.title()), lines,
-        "others hold the same bytes, and a session's bytes are its own: transfer a copy (t + 0).");
+    taking = try_take(header);
+    if (taking == detail::Taking::taken) moved = move_taken(header, to.state_);
+    lock.unlock();
+    if (taking == detail::Taking::in_use) std::this_thread::yield();
   }
-  move_storage(*header.storage, to.state_);
+  if (taking == detail::Taking::dead) raise_disposed(header, {.op = "transfer", .site = site});
+  if (taking == detail::Taking::shared) refuse_shared(tensor, site);
+  if (!moved) {
+    try {
+      detail::raise_out_of_memory({.requested = header.layout.nbytes(), .session = to.state_});
+    } catch (const OutOfMemoryError& error) {
+      detail::raise_with_use(error, site, "transfer");
+    }
+  }
   leave_scope(header, detail::Leaving::living);
-  if (to.state_ != nullptr) to.state_->retain();
-  header.session.store(to.state_, std::memory_order_relaxed);
-  if (from != nullptr) from->release();
 }
 
 }  // namespace tenure

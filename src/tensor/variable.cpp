@@ -99,7 +99,7 @@ detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& sta
 
 Variable::Variable(Tensor value, VariableOptions options, std::source_location site)
     : state_(std::make_shared<detail::VariableState>()) {
-  const Pin pin(value, "variable", site);
+  const Pin pin(value, "variable", site, 1);
   state_->label = LabelRef::make("variable", options.name, site);
   state_->id = detail::new_value_id();
   state_->claim = claim_of(options.kind);
@@ -126,7 +126,7 @@ Tensor Variable::read(std::source_location site) const {
     value = Access::adopt(
         new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, state_->id));
   }
-  if (state_->trainable) detail::tell_tapes(value);
+  if (state_->trainable) detail::tell_tapes(value, site);
   return value;
 }
 
@@ -144,12 +144,16 @@ void Variable::assign(Arg value) {
     refuse_value(*state_, *Access::header(value.tensor()), value.site());
   }
   if (detail::trace_assign(state_, value.tensor(), value.site())) return;
-  const Pin pin(value.tensor(), "assign", value.site());
+  const Pin pin(value.tensor(), "assign", value.site(), 1);
   const std::lock_guard lock(state_->mutex);
   {
     Header& slot = *state_->value.get();
     if (!try_pin(slot)) raise_disposed(slot, {.op = "assign", .site = value.site()});
     const detail::Pinned pinned{slot};
+    const detail::SessionState* current = detail::context().session;
+    if (slot.session.load(std::memory_order_relaxed) != current) {
+      raise_wrong_session(slot, {.op = "assign", .site = value.site()}, current);
+    }
     detail::Storage& storage = *slot.storage;
     if (storage.handles.load(std::memory_order_acquire) == 1) {
       detail::drop_forms(storage);

@@ -10,7 +10,7 @@
 namespace tenure::detail {
 
 struct VariableState {
-  std::mutex mutex;  // guards `value`: reads and assigns may come from any thread
+  Mutex mutex;  // guards `value`: reads and assigns may come from any thread
   Saved value;
   std::uint64_t id = 0;  // the value identity of every read
   Shape shape;

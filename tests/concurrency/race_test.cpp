@@ -5,25 +5,14 @@
 #include <thread>
 
 #include "support/expect.h"
+#include "support/race.h"
 
 namespace tenure {
 namespace {
 
 using testing::Floats;
 using testing::floats;
-
-// Runs each function on a thread of its own, all let go at once.
-template <class... Fs>
-void race(Fs&&... fns) {
-  std::barrier start(sizeof...(Fs));
-  std::vector<std::jthread> threads;
-  threads.reserve(sizeof...(Fs));
-  (threads.emplace_back([&start, &fns] {
-    start.arrive_and_wait();
-    fns();
-  }),
-   ...);
-}
+using testing::race;
 
 TEST(Contract, L35_a_use_that_races_with_dispose_completes_or_throws) {
   int completed = 0, refused = 0;
@@ -187,8 +176,7 @@ TEST(Contract, L35_sessions_close_while_their_tensors_are_used) {
         [&] {
           try {
             session.run([&] { EXPECT_EQ(floats(x * 2.0), Floats(16, 4.f)); });
-          } catch (const DisposedError&) {
-          } catch (const ValueError&) {  // closed before it ran
+          } catch (const DisposedError&) {  // closed before it ran
           }
         },
         [&] {
@@ -197,6 +185,87 @@ TEST(Contract, L35_sessions_close_while_their_tensors_are_used) {
           } catch (const BusyError&) {
           }
         });
+  }
+}
+
+// Whoever clones, reads or takes a view meanwhile has the whole old value, or none.
+TEST(Contract, L27_a_donation_takes_nothing_that_others_use) {
+  Function grow = function("grow", [](Tensor x) { return x * 2.f; });
+  grow(donate(full({512}, 1.f)));
+  const Floats old(512, 1.f), grown(512, 2.f);
+  int given = 0, refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    const Tensor x = full({512}, 1.f);
+    Tensor result;
+    const auto use = [&](const auto& read) {
+      for (int i = 0; i < 20; ++i) {
+        try {
+          EXPECT_EQ(read(x), old);
+        } catch (const DisposedError& error) {
+          EXPECT_EQ(error.story().death->cause, Cause::donated);
+          return;
+        }
+      }
+    };
+    race([&] { use([](const Tensor& t) { return floats(t.clone()); }); },
+         [&] { use([](const Tensor& t) { return floats(reshape(t, {2, 256})); }); },
+         [&] {
+           try {
+             result = grow(donate(x));
+           } catch (const ValueError& error) {
+             EXPECT_HAS(error.what(), "does not own its bytes alone");
+           }
+         });
+    (result.defined() ? given : refused) += 1;
+    ASSERT_EQ(x.is_disposed(), result.defined());
+    ASSERT_EQ(floats(result.defined() ? result : x), result.defined() ? grown : old);
+  }
+  EXPECT_EQ(given + refused, 400);
+}
+
+TEST(Contract, L27_a_clone_made_meanwhile_keeps_its_bytes) {
+  Function grow = function("grow", [](Tensor x) { return x * 2.f; });
+  for (int round = 0; round < 400; ++round) {
+    const Tensor x = full({512}, 1.f);
+    Tensor copy, result;
+    race(
+        [&] {
+          try {
+            copy = x.clone();
+          } catch (const DisposedError&) {
+          }
+        },
+        [&] {
+          try {
+            result = grow(donate(x));
+          } catch (const ValueError&) {
+          }
+        });
+    ASSERT_NE(copy.defined(), result.defined());
+    if (copy.defined()) {
+      ASSERT_EQ(floats(copy), Floats(512, 1.f));
+    }
+  }
+}
+
+TEST(Contract, L27_two_calls_that_are_given_the_same_tensors_share_nothing) {
+  Function both = function("both", [](Tensor a, Tensor b) { return std::pair(a + b, a - b); });
+  for (int round = 0; round < 200; ++round) {
+    const Tensor x = full({64}, 3.f), y = full({64}, 1.f);
+    std::atomic<int> done{0};
+    const auto call = [&](const Tensor& a, const Tensor& b) {
+      try {
+        const auto [sum, difference] = both(donate(a), donate(b));
+        ++done;
+        EXPECT_EQ(floats(sum), Floats(64, 4.f));
+      } catch (const ValueError&) {
+      } catch (const DisposedError&) {
+      }
+    };
+    race([&] { call(x, y); }, [&] { call(y, x); });
+    ASSERT_LE(done.load(), 1);
+    ASSERT_EQ(x.is_disposed(), done == 1);
+    ASSERT_EQ(y.is_disposed(), done == 1);
   }
 }
 

@@ -3,73 +3,32 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <new>
 #include <thread>
 
+#include "faults.h"
 #include "memory/event_rings.h"
 #include "memory/events.h"
-#include "memory/pool.h"
+#include "memory/ledger.h"
 #include "support/expect.h"
-
-namespace {
-
-std::atomic<long> g_news{0};
-std::atomic<long> g_fail_new_at{0};  // 0: never
-thread_local bool t_armed = false;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (t_armed) {
-    const long count = g_news.fetch_add(1) + 1;
-    if (count == g_fail_new_at.load()) return nullptr;
-  }
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-}  // namespace
-
-// The compiler pairs new with delete by name and does not see that both are ours.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
-void* operator new(std::size_t size) {
-  if (void* block = allocate(size, 1)) return block;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  if (void* block = allocate(size, static_cast<std::size_t>(alignment))) return block;
-  throw std::bad_alloc();
-}
-// Whoever asks so can do without: no failure is made of it.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 
 namespace tenure {
 namespace {
 
+using testing::disarm;
+using testing::fail_nth_new;
 using testing::Floats;
 using testing::floats;
+using testing::kCountNews;
+using testing::news;
 
 class InjectionTest : public ::testing::Test {
  protected:
   void TearDown() override {
     disarm();
     trim_pool();
-  }
-  static void disarm() {
-    t_armed = false;
-    g_fail_new_at = 0;
-    detail::fail_nth_allocation(0);
   }
 
   // A forward and backward pass with views, reuse, a scope, saved values, broadcasting, a variable
@@ -123,9 +82,7 @@ TEST_F(InjectionTest, every_operator_new_may_fail) {
   const MemoryInfo before = memory();
   long n = 1;
   for (;; ++n) {
-    g_news = 0;
-    g_fail_new_at = n;
-    t_armed = true;
+    fail_nth_new(n);
     bool failed = false;
     try {
       program();
@@ -153,9 +110,7 @@ TEST_F(InjectionTest, growing_slabs_and_pools_may_fail) {
   const MemoryInfo before = memory();
   for (long n = 1; n < 400; n += 7) {
     trim_pool();
-    g_news = 0;
-    g_fail_new_at = n;
-    t_armed = true;
+    fail_nth_new(n);
     try {
       grow();
     } catch (const std::bad_alloc&) {
@@ -179,13 +134,12 @@ TEST_F(InjectionTest, draining_the_events_of_a_recording_allocates_nothing) {
     std::thread([] { events::value("loss", 1, 0.5); }).join();  // leaves a ring to be taken away
     events::value("loss", 1, 0.5);
   }
-  g_news = 0;
-  t_armed = true;
+  fail_nth_new(kCountNews);
   events::drain(count);
   events::turn_off();
   events::finish_rings(count);
-  t_armed = false;
-  EXPECT_EQ(g_news, 0);
+  disarm();
+  EXPECT_EQ(news(), 0);
   EXPECT_EQ(count.records, 6);
   EXPECT_EQ(events::ring_bytes(), 0u);
 }
@@ -226,16 +180,14 @@ TEST_F(InjectionTest, every_allocation_of_files_may_fail) {
     ASSERT_EQ(count(folder), 4) << "a temporary is left by allocation " << n;
   };
   for (long n = 1;; ++n) {
-    g_news = 0;
-    g_fail_new_at = n;
-    t_armed = true;
+    fail_nth_new(n);
     try {
       files();
     } catch (const std::bad_alloc&) {
     }
     disarm();
     check(n);
-    if (HasFatalFailure() || g_news < n) break;  // some failures are borne without an error
+    if (HasFatalFailure() || news() < n) break;  // some failures are borne without an error
   }
   for (std::int64_t n = 1;; ++n) {
     detail::fail_nth_allocation(n);

@@ -188,6 +188,32 @@ SITUATION(variable_of_another_session, Tells::life) {
   w.read();
 }
 
+SITUATION(variable_assigned_in_another_session, Tells::life) {
+  tn::Session render({.name = "render"});
+  tn::Variable w;
+  render.run([&] { w = tn::Variable(tn::zeros({2}), {.name = "w"}); });
+  w.assign(tn::ones({2}));
+}
+
+SITUATION(capture_of_another_session, Tells::life) {
+  tn::Session render({.name = "render"}), other({.name = "other"});
+  auto f = tn::function("scale", [](tn::Tensor x) { return x * tn::tensor({1.f, 2.f}); });
+  render.run([&] { f(tn::ones({2})); });
+  other.run([&] { f(tn::ones({2})); });
+}
+
+SITUATION(saved_by_a_tape_in_another_session, Tells::life) {
+  tn::Session render({.name = "render"});
+  tn::GradientTape tape({.name = "step"});
+  tn::Tensor x, y;
+  render.run([&] {
+    x = tn::ones({2});
+    tape.watch(x);
+    y = tn::square(x);
+  });
+  tape.gradient(y, x);
+}
+
 SITUATION(disposed_variable_in_a_function, Tells::end) {
   tn::Variable w(tn::ones({2}), {.name = "w"});
   auto f = tn::function("f", [&](tn::Tensor x) { return x * w; });

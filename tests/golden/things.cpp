@@ -261,6 +261,18 @@ SITUATION(size_declared_after_a_call, Tells::problem) {
   f.input({tn::dyn});
 }
 
+SITUATION(donated_twice_in_a_call, Tells::thing) {
+  auto add = tn::function("add", [](tn::Tensor a, tn::Tensor b) { return a + b; });
+  tn::Tensor x = tn::ones({4});
+  add(tn::donate(x), tn::donate(x));
+}
+
+SITUATION(transfer_to_a_closed_session, Tells::end) {
+  tn::Session render({.name = "render"});
+  render.close();
+  tn::transfer(tn::ones({2}), render);
+}
+
 SITUATION(transfer_of_what_is_shared, Tells::thing) {
   tn::Session render({.name = "render"});
   const tn::Tensor t = tn::zeros({8}), view = t[0];

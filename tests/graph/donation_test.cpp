@@ -49,6 +49,28 @@ TEST(L27, shared_bytes_are_refused_and_nothing_is_harmed) {
   EXPECT_EQ(floats(y), Floats{1});
 }
 
+TEST(L27, a_tensor_is_given_once_in_a_call) {
+  Function sum_of = function("sum", [](Tensor a, Tensor b) { return a + b; });
+  const Tensor x = tensor({1.f, 2.f});
+  EXPECT_HAS(message_of<ValueError>([&] { sum_of(donate(x), donate(x)); }),
+             "donate: argument 0 is also argument 1, given twice");
+  Function around = function("around", [&](Tensor a) { return sum_of(donate(a), donate(a)); });
+  EXPECT_HAS(message_of<ValueError>([&] { around(x); }), "given twice");
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+}
+
+TEST(L27, a_refused_donation_ends_none_of_them) {
+  Function both = function("both", [](Tensor a, Tensor b) { return std::pair(a + b, a * b); });
+  const Tensor x = tensor({1.f, 2.f}), y = tensor({3.f, 4.f});
+  {
+    const auto span = y.view<float>();
+    EXPECT_HAS(message_of<ValueError>([&] { both(donate(x), donate(y)); }), "for span");
+  }
+  EXPECT_EQ(floats(x + y), (Floats{4, 6}));
+  both(donate(x), donate(y));
+  EXPECT_TRUE(x.is_disposed() && y.is_disposed());
+}
+
 TEST(L27, without_a_result_of_its_size_it_is_refused) {
   Function f = function("total", [](Tensor x) { return sum(x); });
   const Tensor x = tensor({1.f, 2.f});

@@ -44,11 +44,7 @@ Tensors run(const Graph& graph, const Tensors& in) {
     values[capture.value] = materialise(capture.header(), "capture", here());
   }
   for (const graph::Constant& constant : graph.constants) {
-    const graph::Value& value = graph.values[constant.value];
-    detail::retain(constant.storage->get());
-    values[constant.value] = detail::Access::adopt(
-        new_tensor(detail::context(), contiguous_layout(value.shape, value.dtype),
-                   detail::StorageRef(constant.storage->get()), "constant", here()));
+    values[constant.value] = materialise(*constant.saved->get(), "constant", here());
   }
   for (const graph::VariableUse& use : graph.variables) {
     if (use.read) values[*use.read] = detail::Access::variable(use.variable).read();
@@ -234,7 +230,7 @@ TEST(FoldConstants, leaves_a_view_of_a_constant_a_view) {
                                                {odd_numbers()}));
   EXPECT_EQ(ops_of(graph), (Names{"reshape", "broadcast_to", "add", "transpose"}));
   ASSERT_EQ(graph.constants.size(), 1u);
-  EXPECT_EQ(graph.constants[0].storage->get()->nbytes, 20u);
+  EXPECT_EQ(graph.constants[0].storage().nbytes, 20u);
 }
 
 TEST(FoldConstants, computes_on_views_and_on_copies_of_them) {

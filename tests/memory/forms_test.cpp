@@ -2,7 +2,7 @@
 // goes back when the value does.
 #include "memory/forms.h"
 
-#include "memory/pool.h"
+#include "memory/ledger.h"
 #include "support/expect.h"
 
 namespace tenure {

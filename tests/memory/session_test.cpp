@@ -1,4 +1,9 @@
 #include "tenure/session.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
 #include "support/expect.h"
 
 namespace tenure {
@@ -7,6 +12,7 @@ namespace {
 using testing::bytes_of;
 using testing::Floats;
 using testing::floats;
+using testing::here;
 using testing::message_of;
 
 TEST(Contract, L36_tensors_belong_to_the_session_they_were_born_in) {
@@ -55,9 +61,12 @@ TEST(Contract, L36_closing_a_session_disposes_what_it_owns_and_reports_it) {
     w.emplace(ones({3}), VariableOptions{.name = "w"});
     return ones({2}).set_name("x");
   });
-  const std::vector<Story> report = a.close();
-  ASSERT_EQ(report.size(), 1u);
-  EXPECT_EQ(report[0].name, "x");
+  const SessionReport report = a.close();
+  ASSERT_EQ(report.disposed.size(), 1u);
+  EXPECT_EQ(report.disposed[0].name, "x");
+  EXPECT_EQ(report.disposed[0].handles, 1u);
+  EXPECT_TRUE(report.passed_on.empty()) << report;
+  EXPECT_HAS(report.text(), "disposed   float32 [2] \"x\"");
   EXPECT_TRUE(x.is_disposed());
   EXPECT_TRUE(w->is_disposed());
   EXPECT_EQ(a.memory().live_bytes, 0u);
@@ -77,6 +86,105 @@ TEST(Contract, L36_a_session_has_its_own_budget) {
   EXPECT_THROW(transfer(too_big, a), OutOfMemoryError);
   EXPECT_EQ(too_big.numel(), 2048);
   EXPECT_FALSE(too_big.is_disposed());
+}
+
+TEST(Contract, L36_a_variable_of_a_closed_session_is_refused_everywhere) {
+  Session a({.name = "a"});
+  Variable w;
+  std::optional<Function<Tensor(Tensor)>> reads, assigns;
+  a.run([&] {
+    w = Variable(ones({2}), {.name = "w"});
+    reads.emplace(function("reads", [&](Tensor x) { return x * w; }));
+    assigns.emplace(function("assigns", [&](Tensor x) {
+      w.assign(x);
+      return x + 1.f;
+    }));
+    const Tensor x = ones({2});
+    (*reads)(x);
+    (*assigns)(x);
+  });
+  a.close();
+  const Tensor x = ones({2});
+  for (const auto& use : std::vector<std::function<void()>>{
+           [&] { w.read(); }, [&] { w.assign(x); }, [&] { (*reads)(x); }, [&] { (*assigns)(x); },
+           [&] {
+             GradientTape tape;
+             (*reads)(x);
+           }}) {
+    const std::string text = message_of<DisposedError>(use);
+    EXPECT_HAS(text, "variable \"w\" was disposed");
+    EXPECT_HAS(text, "session \"a\" closed");
+  }
+}
+
+TEST(Contract, L36_assign_refuses_a_variable_of_another_session) {
+  Session a({.name = "a"}), b({.name = "b"});
+  Variable w;
+  a.run([&] { w = Variable(ones({2}), {.name = "w"}); });
+  const Tensor held = a.run([&] { return w.read(); });  // so that assign needs bytes of its own
+  const std::string text =
+      message_of<InaccessibleTensorError>([&] { b.run([&] { w.assign(full({2}, 5.f)); }); });
+  EXPECT_HAS(text, "assign: variable \"w\" belongs to session \"a\" and was used in session \"b\"");
+  EXPECT_THROW(w.assign(full({2}, 5.f)), InaccessibleTensorError);
+  Function assigns = function("assigns", [&](Tensor x) {
+    w.assign(x);
+    return x + 1.f;
+  });
+  EXPECT_HAS(message_of<InaccessibleTensorError>([&] { assigns(full({2}, 5.f)); }),
+             "variable \"w\" belongs to session \"a\"");
+  EXPECT_EQ(a.run([&] { return floats(w.read()); }), (Floats{1, 1}));
+  EXPECT_EQ(b.memory().live_bytes, 0u);
+}
+
+TEST(Contract, L36_nothing_is_transferred_to_a_closed_session) {
+  Session a({.name = "a"});
+  const int line = here().line() + 1;
+  a.close();
+  const Tensor x = ones({2});
+  const std::string text = message_of<DisposedError>([&] { transfer(x, a); });
+  EXPECT_HAS(text, "transfer: session \"a\" was closed");
+  EXPECT_HAS(text, "died      session_test.cpp:" + std::to_string(line));
+  EXPECT_EQ(floats(x), (Floats{1, 1}));
+}
+
+TEST(Sessions, a_transfer_that_finds_no_room_names_the_line) {
+  Session a({.name = "a", .budget = 64});
+  const Tensor x = zeros({1024});
+  const int line = here().line() + 2;
+  try {
+    transfer(x, a);
+    FAIL() << "there was room";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_HAS(error.what(), "session_test.cpp:" + std::to_string(line) + "    transfer");
+  }
+  EXPECT_EQ(floats(x + 1.0)[0], 1.f);
+}
+
+TEST(Sessions, what_a_destroyed_one_ended_names_where_it_began) {
+  Tensor x;
+  int line = 0;
+  {
+    line = here().line() + 1;
+    Session a({.name = "a"});
+    x = a.run([] { return ones({2}); });
+  }
+  EXPECT_HAS(message_of<DisposedError>([&] { x + 1.0; }),
+             "died      session_test.cpp:" + std::to_string(line));
+}
+
+TEST(Sessions, one_that_is_destroyed_while_it_runs_ends_when_the_run_does) {
+  auto session = std::make_unique<Session>(SessionOptions{.name = "a"});
+  Tensor x;
+  std::optional<TensorSpan<float>> span;
+  session->run([&] {
+    x = ones({2});
+    span.emplace(x.view<float>());
+    session.reset();
+    EXPECT_EQ(floats(x + 1.0), (Floats{2, 2}));
+  });
+  EXPECT_TRUE(x.is_disposed());
+  EXPECT_EQ(x.story().death->by, "session \"a\" closed");
+  EXPECT_EQ((*span)[1], 1.f);
 }
 
 TEST(Sessions, closing_one_that_runs_is_refused) {

@@ -11,7 +11,9 @@ Trial pad_trial(Dice& dice) {
   const DType dtype = dice.pick(kAnything);
   Pads pads;
   for (int i = 0; i < shape.rank(); ++i) {
-    pads.emplace_back(dice.chance(0.4) ? 0 : dice.in(1, 3), dice.chance(0.4) ? 0 : dice.in(1, 3));
+    const std::int64_t before = dice.chance(0.4) ? 0 : dice.in(-2, 3);
+    const std::int64_t least = std::max<std::int64_t>(-2, -shape[i] - before);
+    pads.emplace_back(std::max(before, -shape[i]), dice.chance(0.4) ? 0 : dice.in(least, 3));
   }
   const Scalar value = dice.in(0, 1);
   const auto run = [&](const Pads& by) {

@@ -100,6 +100,21 @@ TEST(Outlived, what_a_tape_saved_that_is_never_destroyed_is_one_finding_at_the_t
   EXPECT_EQ(found[0].bytes, 3000u);
 }
 
+TEST(Outlived, a_hundred_thousand_lost_tensors_and_spans_are_each_looked_at_once) {
+  constexpr int kMany = 100000;
+  MadeRun b;
+  b.begin("tape", "lost", 4);
+  for (int i = 0; i < kMany; ++i) b.end(b.begin("step", "", 5));
+  for (int i = 0; i < kMany; ++i) {
+    b.make(6, {.owner = "tape \"lost\""});
+    b.make(7, {.thread = 1});  // a thread without spans
+  }
+  const std::vector<Finding> found = findings(b.run());
+  ASSERT_EQ(found.size(), 1u) << texts(found);
+  EXPECT_EQ(line_of(b.run(), found[0]), 4u);
+  EXPECT_EQ(found[0].count, static_cast<std::uint64_t>(kMany));
+}
+
 TEST(Outlived, says_of_a_symbolic_tensor_that_it_is_to_be_returned) {
   MadeRun b;
   const std::uint32_t call = b.begin("call", "f", 4);

@@ -294,7 +294,7 @@ TEST(Tasks, belong_to_the_session_they_were_started_in) {
   gate.open();
   Tensor made = job.get();
   EXPECT_THROW(made + 1.f, InaccessibleTensorError);
-  EXPECT_EQ(session.close().size(), 1u);
+  EXPECT_EQ(session.close().disposed.size(), 1u);
 }
 
 TEST(Tasks, enter_a_session_for_as_long_as_they_last) {

@@ -16,13 +16,14 @@ const DTYPES = ['float32', 'int32', 'bool', 'complex64'];
 const DTYPE_CODES = {float32: 0, int32: 1, bool: 2, complex64: 3};
 
 const QUEUE_AT = DOUBLES * 8 + SMALL_BYTES;
-const memory = new ArrayBuffer(QUEUE_AT + (QUEUE + SPARE) * 4);
+const memory = new ArrayBuffer(QUEUE_AT + (QUEUE + SPARE + 1) * 4);
 const doubles = new Float64Array(memory, 0, DOUBLES);
 const smallFloats = new Float32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
 const smallIntegers = new Int32Array(memory, DOUBLES * 8, SMALL_BYTES / 4);
 const smallBytes = new Uint8Array(memory, DOUBLES * 8, SMALL_BYTES);
 const queue = new Int32Array(memory, QUEUE_AT, QUEUE); // where the next entry goes, then entries
 const spare = new Int32Array(memory, QUEUE_AT + QUEUE * 4, SPARE); // how many, then empty slots
+const collected = new Int32Array(memory, QUEUE_AT + (QUEUE + SPARE) * 4, 1); // see groups.js
 
 let integers = new Int32Array(1 << 14);
 let at = 0; // where the next integer goes
@@ -40,7 +41,8 @@ function reserve(count) {
   native.share(integers.buffer, memory);
 }
 
-const codes = new Map(native.names().map((name, code) => [name, code]));
+const names = native.names();
+const codes = new Map(names.map((name, code) => [name, code]));
 // The number that stands for an op.
 function op(name) {
   const code = codes.get(name);
@@ -54,6 +56,12 @@ function start(code) {
   doublesAt = 0;
 }
 
+// What crosses is an integer of 32 bits: another number would arrive as one that was not meant.
+function raiseNoInteger(value) {
+  const op = names[integers[0]];
+  throw new RangeError(`${op}: not an integer between -2^31 and 2^31: ${String(value)}`);
+}
+
 // Ranks are small, and what is written between two reservations is too: the margin covers it.
 const MARGIN = 256;
 
@@ -65,7 +73,11 @@ function putTensor(backend, info) {
   integers[at] = slot;
   integers[at + 1] = rank;
   at += 2;
-  for (let i = 0; i < rank; ++i) integers[at + i] = shape[i];
+  for (let i = 0; i < rank; ++i) {
+    const size = shape[i];
+    if ((size | 0) !== size) raiseNoInteger(size);
+    integers[at + i] = size;
+  }
   at += rank;
 }
 
@@ -83,19 +95,35 @@ function putTensors(backend, infos) {
 }
 
 function putInt(value) {
+  if ((value | 0) !== value) raiseNoInteger(value);
   integers[at++] = value;
+}
+
+// One of a list that both sides know.
+function putChoice(list, value) {
+  const index = list.indexOf(value);
+  if (index < 0) {
+    throw new Error(`${names[integers[0]]}: ${String(value)} is none of ${list.join(', ')}`);
+  }
+  integers[at++] = index;
 }
 
 function putInts(values) {
   const count = values.length;
   reserve(count + MARGIN);
   integers[at++] = count;
-  for (let i = 0; i < count; ++i) integers[at + i] = values[i];
+  for (let i = 0; i < count; ++i) {
+    const value = values[i];
+    if ((value | 0) !== value) raiseNoInteger(value);
+    integers[at + i] = value;
+  }
   at += count;
 }
 
 function putDtype(dtype) {
-  integers[at++] = DTYPE_CODES[dtype];
+  const code = DTYPE_CODES[dtype];
+  if (code === undefined) throw new Error(`${names[integers[0]]}: no tensor of dtype ${dtype}`);
+  integers[at++] = code;
 }
 
 function putDouble(value) {
@@ -105,14 +133,25 @@ function putDouble(value) {
 function putText(text) {
   reserve(text.length + MARGIN);
   integers[at++] = text.length;
-  for (let i = 0; i < text.length; ++i) integers[at++] = text.charCodeAt(i) & 255;
+  for (let i = 0; i < text.length; ++i) {
+    const unit = text.charCodeAt(i);
+    if (unit > 255) throw new Error(`${names[integers[0]]}: ${text[i]} cannot be a label`);
+    integers[at++] = unit;
+  }
 }
+
+let asides = 0; // that run
 
 // Runs what may itself cross, in the middle of writing an op.
 function aside(work) {
   const written = integers.slice(0, at);
   const writtenDoubles = doubles.slice(0, doublesAt);
-  work();
+  asides += 1;
+  try {
+    work();
+  } finally {
+    asides -= 1;
+  }
   integers.set(written);
   doubles.set(writtenDoubles);
   at = written.length;
@@ -282,28 +321,43 @@ const ARRAYS = {
   complex64: Float32Array,
 };
 
-// The slot of a new tensor with these values.
-function write(values, shape, dtype) {
+// How long a typed array is, whatever it says.
+const lengthOf = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Int8Array.prototype),
+  'length',
+).get;
+
+// How many numbers an array has for that many elements.
+function lengthFor(dtype, size) {
+  return dtype === 'complex64' ? 2 * size : size;
+}
+
+// The slot of a new tensor with these values, of which there must be as many as its shape says.
+function write(values, shape, dtype, size) {
   const Wanted = ARRAYS[dtype];
-  if (Wanted === undefined) throw new Error(`tenure: a tensor cannot be of dtype ${dtype}`);
+  if (Wanted === undefined) throw new Error(`tensor: no tensor can be of dtype ${dtype}`);
+  if (values == null) throw new Error(`tensor: no values for [${shape}] of ${dtype}`);
+  const elements = values instanceof Wanted ? values : Wanted.from(values);
+  const length = lengthOf.call(elements);
+  if (length !== lengthFor(dtype, size)) {
+    throw new Error(`tensor: ${length} values do not fill [${shape}] of ${dtype}`);
+  }
+  const bytes = length * Wanted.BYTES_PER_ELEMENT;
   start(WRITE_SMALL);
-  const length = values.length;
-  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+  putDtype(dtype);
+  putInts(shape);
+  if (bytes <= SMALL_BYTES) {
     const to =
       Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
     if (length === 1) {
-      to[0] = values[0];
+      to[0] = elements[0];
     } else {
-      to.set(values);
+      to.set(elements);
     }
-    putDtype(dtype);
-    putInts(shape);
+    putInt(bytes);
     call();
   } else {
-    const bytes = values instanceof Wanted ? values : Wanted.from(values);
-    putDtype(dtype);
-    putInts(shape);
-    native.write(bytes);
+    native.write(elements);
   }
   return integers[0];
 }
@@ -311,10 +365,12 @@ function write(values, shape, dtype) {
 // The values of a slot's tensor: `size` elements, of which a complex one is two.
 function read(slot, dtype, size) {
   const Wanted = ARRAYS[dtype];
-  const length = dtype === 'complex64' ? 2 * size : size;
-  if (length * Wanted.BYTES_PER_ELEMENT <= SMALL_BYTES) {
+  const length = lengthFor(dtype, size);
+  const bytes = length * Wanted.BYTES_PER_ELEMENT;
+  if (bytes <= SMALL_BYTES) {
     start(READ_SMALL);
     putInt(slot);
+    putInt(bytes);
     call();
     const from =
       Wanted === Float32Array ? smallFloats : Wanted === Int32Array ? smallIntegers : smallBytes;
@@ -324,6 +380,25 @@ function read(slot, dtype, size) {
   integers[0] = slot;
   native.read(values);
   return values;
+}
+
+// Tokens that V8 has collected (see groups.js).
+
+// Whether it has collected at all, since the last call of lost(). In the middle of writing an op
+// nothing may be freed: V8 need not keep a tensor of which only the slot is still used.
+function hasCollected() {
+  return collected[0] !== 0 && asides === 0;
+}
+
+// The numbers of tokens that are gone.
+const lostNumbers = new Int32Array(256); // how many, then they
+function lost() {
+  const all = [];
+  do {
+    native.lost(lostNumbers);
+    for (let i = 1; i <= lostNumbers[0]; ++i) all.push(lostNumbers[i]);
+  } while (lostNumbers[0] === lostNumbers.length - 1);
+  return all;
 }
 
 const MEMORY_FIELDS = [
@@ -347,8 +422,11 @@ module.exports = {
   aside,
   drop,
   flush,
+  hasCollected,
+  lost,
   memory: memoryInfo,
   op,
+  putChoice,
   putDouble,
   putDtype,
   putInt,
@@ -367,6 +445,7 @@ module.exports = {
   runMany,
   runUnary,
   start,
+  watch: native.watch,
   write,
   setThreads: native.setThreads,
   version: native.version(),

@@ -1,8 +1,6 @@
 // What Node.js sees of Tenure: a few functions over memory that both sides know (see call.h). Plain
 // Node-API: an op costs one call without arguments. State belongs to an environment, so that every
 // worker thread has its own.
-#include <node_api.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +10,9 @@
 #include <vector>
 
 #include "call.h"
+#include "napi.h"
 #include "tenure/tenure.h"
+#include "tokens.h"
 
 namespace tenure::node {
 namespace {
@@ -27,18 +27,10 @@ constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
 struct Environment {
   Slots slots;
   Shared shared;
+  Tokens tokens;
   napi_ref buffers[2] = {};  // keep the shared memory
   std::int64_t told = 0;
 };
-
-void check(napi_env env, napi_status status) {
-  if (status == napi_ok) return;
-  const napi_extended_error_info* info = nullptr;
-  napi_get_last_error_info(env, &info);
-  throw Error(std::string("tfjs: ") + (info != nullptr && info->error_message != nullptr
-                                           ? info->error_message
-                                           : "Node-API"));
-}
 
 // The error's class, without our namespace: what JavaScript sees as its code.
 const char* code_of(const std::exception& error) {
@@ -51,23 +43,32 @@ const char* code_of(const std::exception& error) {
   return "Error";
 }
 
+const Row& row_of(std::int32_t code) {
+  static const std::vector<Row>& rows = all_rows();
+  if (static_cast<std::uint32_t>(code) >= rows.size()) [[unlikely]]
+    throw ValueError("tfjs: there is no op of that number");
+  return rows[static_cast<std::size_t>(code)];
+}
+
 void tell_v8(napi_env env, Environment& state) {
   const std::int64_t change = state.slots.bytes() - state.told;
   if (std::abs(change) < kToldBytes) [[likely]]
     return;
   std::int64_t total = 0;
   if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+  // Being told, V8 may have collected; or it has meanwhile.
+  if (change > 0 && state.tokens.any_collection(env)) state.shared.collected[0] = 1;
 }
 
 // Does what waits, in the order in which JavaScript asked for it.
 void run_queue(Environment& state) {
-  static const std::vector<Row>& rows = all_rows();
   const std::span<std::int32_t> queue = state.shared.queue;
-  const auto end = static_cast<std::size_t>(queue[0]);
+  const auto end = std::min(static_cast<std::size_t>(queue[0]), queue.size());
   std::exception_ptr wrong;  // a slot that cannot be freed
   queue[0] = 1;
   for (std::size_t at = 1; at < end;) {
     const auto length = static_cast<std::size_t>(queue[at]);
+    if (length < 3 || length > end - at) throw ValueError("tfjs: the queue has a torn entry");
     const std::int32_t slot = queue[at + 1];
     const std::int32_t code = queue[at + 2];
     try {
@@ -75,7 +76,7 @@ void run_queue(Environment& state) {
         state.slots.drop(slot);
       } else {
         Call call(state.slots, state.shared, queue.subspan(at + 2, length - 2), slot);
-        rows[static_cast<std::size_t>(code)].run(call);
+        row_of(code).run(call);
       }
     } catch (...) {
       if (code < 0) {
@@ -127,10 +128,9 @@ napi_value entry(napi_env env, napi_callback_info info) {
 }
 
 napi_value call(napi_env env, Environment& state, napi_value*) {
-  static const std::vector<Row>& rows = all_rows();
   run_queue(state);
   Call call(state.slots, state.shared);
-  rows[static_cast<std::size_t>(state.shared.integers[0])].run(call);
+  row_of(state.shared.integers[0]).run(call);
   tell_v8(env, state);
   return nullptr;
 }
@@ -146,34 +146,22 @@ struct Bytes {
   std::byte* data = nullptr;
   std::size_t size = 0;
 };
-Bytes typed_array(napi_env env, napi_value value) {
+// What is in a typed array of JavaScript's type for the dtype.
+Bytes typed_array(napi_env env, napi_value value, DType dtype) {
   napi_typedarray_type type{};
   std::size_t length = 0;
   void* data = nullptr;
   check(env, napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr));
-  std::size_t width = 1;
-  switch (type) {
-    case napi_int16_array:
-    case napi_uint16_array:
-      width = 2;
-      break;
-    case napi_int32_array:
-    case napi_uint32_array:
-    case napi_float32_array:
-      width = 4;
-      break;
-    case napi_float64_array:
-    case napi_bigint64_array:
-    case napi_biguint64_array:
-      width = 8;
-      break;
-    default:
-      break;
-  }
+  const napi_typedarray_type wanted = dtype == DType::int32     ? napi_int32_array
+                                      : dtype == DType::boolean ? napi_uint8_array
+                                                                : napi_float32_array;
+  if (type != wanted) throw DtypeError("tfjs: a typed array of another type");
+  const std::size_t width = dtype == DType::boolean ? 1 : 4;
   return {static_cast<std::byte*>(data), length * width};
 }
 
 Tensor from_bytes(const std::byte* data, std::size_t size, DType dtype, const Shape& shape) {
+  if (size % size_of(dtype) != 0) throw ValueError("tfjs: a complex number is two floats");
   const std::size_t count = size / size_of(dtype);
   if (dtype == DType::boolean) {  // in JavaScript every byte but 0 is true
     std::vector<std::uint8_t> truths(count);
@@ -191,23 +179,27 @@ napi_value write_tensor(napi_env env, Environment& state, napi_value* arguments)
   Call call(state.slots, state.shared);
   const DType dtype = call.dtype();
   const Shape shape = call.shape();
-  const Bytes bytes = typed_array(env, arguments[0]);
+  const Bytes bytes = typed_array(env, arguments[0], dtype);
   call.give(from_bytes(bytes.data, bytes.size, dtype, shape));
   tell_v8(env, state);
   return nullptr;
 }
 
-// The same from the bytes in the shared memory.
+// The same from the bytes in the shared memory, whose number is given.
 void write_small(Call& call) {
   const DType dtype = call.dtype();
   const Shape shape = call.shape();
-  const std::size_t size = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
-  call.give(from_bytes(call.shared().bytes.data(), size, dtype, shape));
+  const std::int32_t size = call.integer();
+  const std::span<std::byte> bytes = call.shared().bytes;
+  if (size < 0 || static_cast<std::size_t>(size) > bytes.size())
+    throw ValueError("tfjs: more bytes than a small tensor has");
+  call.give(from_bytes(bytes.data(), static_cast<std::size_t>(size), dtype, shape));
 }
 
-void copy_out(const Tensor& tensor, std::byte* to) {
-  const auto copy = [to](const auto& elements) {
-    std::memcpy(to, elements.data(), elements.size() * sizeof(elements[0]));
+void copy_out(const Tensor& tensor, Bytes out) {
+  if (out.size != tensor.nbytes()) throw ValueError("tfjs: a read of another size");
+  const auto copy = [out](const auto& elements) {
+    std::memcpy(out.data, elements.data(), elements.size() * sizeof(elements[0]));
   };
   switch (tensor.dtype()) {
     case DType::float32:
@@ -224,13 +216,19 @@ void copy_out(const Tensor& tensor, std::byte* to) {
 napi_value read_tensor(napi_env env, Environment& state, napi_value* arguments) {
   run_queue(state);
   const Tensor& tensor = state.slots.at(state.shared.integers[0]);
-  const Bytes bytes = typed_array(env, arguments[0]);
-  if (bytes.size != tensor.nbytes()) throw ValueError("tfjs: a read of another size");
-  copy_out(tensor, bytes.data);
+  copy_out(tensor, typed_array(env, arguments[0], tensor.dtype()));
   return nullptr;
 }
 
-void read_small(Call& call) { copy_out(call.slots().at(call.slot()), call.shared().bytes.data()); }
+// The same into the shared memory: as many bytes as JavaScript expects.
+void read_small(Call& call) {
+  const Tensor& tensor = call.slots().at(call.slot());
+  const std::span<std::byte> bytes = call.shared().bytes;
+  const std::int32_t size = call.integer();
+  if (size < 0 || static_cast<std::size_t>(size) > bytes.size())
+    throw ValueError("tfjs: more bytes than a small tensor has");
+  copy_out(tensor, {bytes.data(), static_cast<std::size_t>(size)});
+}
 
 // Frees the tensors of slots whose numbers JavaScript may go on using by mistake.
 void retire(Call& call) {
@@ -248,7 +246,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   for (int i = 0; i < 2; ++i) {
     check(env, napi_get_arraybuffer_info(env, arguments[i], &data[i], &size[i]));
   }
-  if (size[1] != kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare) * sizeof(std::int32_t))
+  if (size[1] !=
+      kDoubles * sizeof(double) + kSmallBytes + (kQueue + kSpare + 1) * sizeof(std::int32_t))
     throw ValueError("tfjs: the shared memory is of another size");
   for (int i = 0; i < 2; ++i) {
     if (state.buffers[i] != nullptr) check(env, napi_delete_reference(env, state.buffers[i]));
@@ -264,6 +263,7 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   bytes += kSmallBytes;
   state.shared.queue = {reinterpret_cast<std::int32_t*>(bytes), kQueue};
   state.shared.spare = {state.shared.queue.data() + kQueue, kSpare};
+  state.shared.collected = {state.shared.spare.data() + kSpare, 1};
   return nullptr;
 }
 
@@ -291,6 +291,26 @@ napi_value memory_info(napi_env, Environment& state, napi_value*) {
     state.shared.doubles[i] = static_cast<double>(values[i]);
   }
   state.shared.doubles[std::size(values)] = static_cast<double>(state.told);
+  return nullptr;
+}
+
+// Watches a token under a number that is free.
+napi_value watch(napi_env env, Environment& state, napi_value* arguments) {
+  std::int32_t number = 0;
+  check(env, napi_get_value_int32(env, arguments[0], &number));
+  state.tokens.watch(env, number, arguments[1]);
+  return nullptr;
+}
+
+// Writes into an array how many tokens are gone, and their numbers: as many as there is room for.
+// The shared memory may hold the results of a call, which JavaScript is about to read.
+napi_value lost(napi_env env, Environment& state, napi_value* arguments) {
+  const Bytes bytes = typed_array(env, arguments[0], DType::int32);
+  const std::span<std::int32_t> numbers(reinterpret_cast<std::int32_t*>(bytes.data),
+                                        bytes.size / sizeof(std::int32_t));
+  if (numbers.empty()) throw ValueError("tfjs: no room for the tokens that are gone");
+  state.shared.collected[0] = 0;
+  numbers[0] = static_cast<std::int32_t>(state.tokens.lost(env, numbers.subspan(1)));
   return nullptr;
 }
 
@@ -337,6 +357,8 @@ NAPI_MODULE_INIT() {
     add<1, write_tensor>(env, exports, "write", raw);
     add<1, read_tensor>(env, exports, "read", raw);
     add<2, share>(env, exports, "share", raw);
+    add<2, watch>(env, exports, "watch", raw);
+    add<1, lost>(env, exports, "lost", raw);
     add<0, names>(env, exports, "names", raw);
     add<0, memory_info>(env, exports, "memory", raw);
     add<1, set_threads>(env, exports, "setThreads", raw);

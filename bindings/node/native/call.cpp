@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/raise.h"
 #include "ops/apply.h"
@@ -14,7 +15,8 @@ namespace tenure::node {
 namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::int64_t>(detail::Access::header(tensor)->layout.nbytes());
+  constexpr std::size_t kTensor = sizeof(detail::Header) + sizeof(detail::Storage);
+  return static_cast<std::int64_t>(detail::Access::header(tensor)->layout.nbytes() + kTensor);
 }
 
 }  // namespace
@@ -55,6 +57,8 @@ std::int32_t Slots::spare() {
 }
 
 void Slots::put(std::int32_t slot, Tensor tensor) {
+  if (static_cast<std::uint32_t>(slot) >= tensors_.size()) [[unlikely]]
+    raise<ValueError>("tfjs: there is no slot {}", slot);
   bytes_ += bytes_of(tensor);
   tensors_[static_cast<std::size_t>(slot)] = std::move(tensor);
 }
@@ -74,9 +78,29 @@ void Slots::retire(std::int32_t slot) {
   tensors_[static_cast<std::size_t>(slot)] = Tensor();
 }
 
+void Call::raise_short() const {
+  raise<ValueError>("tfjs: an op reads more than was written: {} integers", integers_.size());
+}
+
+std::size_t Call::count() {
+  const std::int32_t value = next();
+  if (value < 0 || static_cast<std::size_t>(value) > integers_.size() - read_) [[unlikely]] {
+    raise<ValueError>("tfjs: {} integers cannot follow: there are {}", value,
+                      integers_.size() - read_);
+  }
+  return static_cast<std::size_t>(value);
+}
+
+std::size_t Call::index(std::size_t among) {
+  const std::int32_t value = next();
+  if (value < 0 || static_cast<std::size_t>(value) >= among) [[unlikely]]
+    raise<ValueError>("tfjs: there is no choice {} among {}", value, among);
+  return static_cast<std::size_t>(value);
+}
+
 Tensor Call::tensor() {
   const Tensor& held = slots_.at(next());
-  const std::int32_t rank = next();
+  const auto rank = static_cast<int>(count());
   const std::int32_t* const dims = integers_.data() + read_;
   read_ += static_cast<std::size_t>(rank);
   const Shape& own = detail::Access::header(held)->layout.shape;
@@ -87,9 +111,9 @@ Tensor Call::tensor() {
 }
 
 std::optional<Tensor> Call::maybe_tensor() {
-  if (integers_[read_] >= 0) return tensor();
-  ++read_;
-  return {};
+  if (next() < 0) return {};
+  --read_;
+  return tensor();
 }
 
 std::optional<Arg> Call::maybe_arg() {
@@ -98,21 +122,25 @@ std::optional<Arg> Call::maybe_arg() {
 }
 
 std::vector<Tensor> Call::tensors() {
-  std::vector<Tensor> all(static_cast<std::size_t>(next()));
+  std::vector<Tensor> all(count());
   for (Tensor& one : all) one = tensor();
   return all;
 }
 
 Shape Call::shape() {
-  Shape entries = Shape::filled(next(), 0);
+  Shape entries = Shape::filled(static_cast<int>(count()), 0);
   for (std::int64_t& entry : entries) entry = next();
   return entries;
 }
 
-double Call::number() { return shared_.doubles[read_doubles_++]; }
+double Call::number() {
+  if (read_doubles_ >= shared_.doubles.size()) [[unlikely]]
+    raise_short();
+  return shared_.doubles[read_doubles_++];
+}
 
 std::string Call::text() {
-  std::string units(static_cast<std::size_t>(next()), '\0');
+  std::string units(count(), '\0');
   for (char& unit : units) unit = static_cast<char>(next());
   return units;
 }
@@ -133,6 +161,10 @@ void Call::give(Tensor result) {
   if (written_ + 3 + rank > integers_.size()) [[unlikely]] {
     raise<ValueError>("tfjs: no room for results of rank {} in {} integers", rank,
                       integers_.size());
+  }
+  for (const std::int64_t dim : layout.shape) {
+    if (dim > std::numeric_limits<std::int32_t>::max()) [[unlikely]]
+      raise<ShapeError>("tfjs: a dimension is 2^31 or more: {}", layout.shape);
   }
   const int dtype = dtype_code(layout.dtype);
   const std::int32_t slot = slots_.spare();

@@ -5,6 +5,9 @@
 // Tensors stay here, in slots; JavaScript holds the slots' numbers. A TensorFlow.js tensor may show
 // the data of another under a shape of its own, so shapes come with the inputs.
 //
+// Neither side believes the other: a count, a dtype, a choice or a length that cannot be is an
+// error, wherever it came from.
+//
 // What JavaScript knows the result of beforehand need not cross at once: ops on small tensors, and
 // the disposal of those, wait in a queue that every call runs first. Such an op has its result's
 // slot from a list of spare ones, and an error of its waits in that slot for who uses the result.
@@ -41,8 +44,8 @@ class Slots {
   void put(std::int32_t slot, Tensor tensor);
   void put(std::int32_t slot, std::exception_ptr error);  // why there is no tensor
   void drop(std::int32_t slot);
-  void retire(std::int32_t slot);  // the same, and no other tensor will be there
-  std::int64_t bytes() const { return bytes_; }
+  void retire(std::int32_t slot);                // the same, and no other tensor will be there
+  std::int64_t bytes() const { return bytes_; }  // with what it costs to have the tensors
 
  private:
   [[noreturn]] void raise_empty(std::int32_t slot) const;
@@ -61,6 +64,8 @@ struct Shared {
   // the slot is freed) and its inputs.
   std::span<std::int32_t> queue;
   std::span<std::int32_t> spare;  // how many, then as many empty slots
+  // Not 0: V8 has collected since JavaScript last asked which of its tokens are gone.
+  std::span<std::int32_t> collected;
 };
 
 class Call {
@@ -79,7 +84,12 @@ class Call {
   std::int32_t integer() { return next(); }
   bool flag() { return next() != 0; }
   Shape shape();  // a count, then as many
-  DType dtype() { return kDTypes[next()]; }
+  DType dtype() { return kDTypes[index(std::size(kDTypes))]; }
+  // One of an enumeration, which ends with `last`.
+  template <typename Enum>
+  Enum choice(Enum last) {
+    return static_cast<Enum>(index(static_cast<std::size_t>(last) + 1));
+  }
   double number();
   std::string text();  // a count, then as many code units below 256
 
@@ -90,7 +100,14 @@ class Call {
   const Shared& shared() const { return shared_; }
 
  private:
-  std::int32_t next() { return integers_[read_++]; }
+  std::int32_t next() {
+    if (read_ >= integers_.size()) [[unlikely]]
+      raise_short();
+    return integers_[read_++];
+  }
+  std::size_t count();  // of integers that follow
+  std::size_t index(std::size_t among);
+  [[noreturn]] void raise_short() const;
   void put(std::int32_t value) { integers_[written_++] = value; }
 
   Slots& slots_;

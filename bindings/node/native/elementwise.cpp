@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "ops/apply.h"
+#include "stored.h"
 #include "tensor/access.h"
 #include "tenure/tenure.h"
 
@@ -51,23 +52,20 @@ void unary(Call& call) {
   call.give(op(call.tensor()));
 }
 
-// A float as JavaScript stores it into an array of another type: towards zero, modulo 2^32, and 0
-// for what is not finite.
-Tensor stored(Tensor x, DType dtype) {
-  if (dtype == x.dtype() || is_integer(x.dtype())) return cast(std::move(x), dtype);
-  constexpr double kWraps = 4294967296.0;
-  const Tensor finite = where(is_finite(x), x, 0);
-  const Tensor whole = cast(cast(finite, DType::float64), DType::int64);
-  const Tensor low = mod(cast(whole, DType::float64), kWraps);
-  const Tensor number = cast(where(less(low, kWraps / 2), low, low - kWraps), DType::int32);
-  return dtype == DType::boolean ? not_equal(number, 0) : number;
-}
-
 // Of an op that keeps its input's dtype whatever the function is.
 template <Tensor (*op)(Arg)>
 void unary_same(Call& call) {
   Tensor x = call.tensor();
   const DType dtype = x.dtype();
+  call.give(stored(op(std::move(x)), dtype));
+}
+
+// The same of a function whose values are not integers: those of an integer are rounded once.
+template <Tensor (*op)(Arg)>
+void unary_stored(Call& call) {
+  Tensor x = call.tensor();
+  const DType dtype = x.dtype();
+  if (dtype == DType::int32) x = cast(std::move(x), DType::float64);
   call.give(stored(op(std::move(x)), dtype));
 }
 
@@ -107,8 +105,12 @@ void run_floor_div(Call& call) {
 void run_pow(Call& call) {
   const Tensor a = call.tensor();
   const Tensor b = call.tensor();
-  Tensor result = pow(a, b);
   const DType dtype = a.dtype();
+  if (dtype == DType::int32) {
+    call.give(stored(pow(cast(a, DType::float64), cast(b, DType::float64)), dtype));
+    return;
+  }
+  Tensor result = pow(a, b);
   if (dtype == DType::boolean) result = cast(std::move(result), dtype);
   if (dtype == DType::float32 && !all(is_finite(b)).item<bool>()) {
     const Tensor unknown = logical_and(equal(abs(a), 1), logical_not(is_finite(b)));
@@ -124,7 +126,12 @@ void run_atan2(Call& call) {
   call.give(stored(atan2(std::move(a), std::move(b)), dtype));
 }
 
-void run_add_n(Call& call) { call.give(add_n(call.tensors())); }
+void run_add_n(Call& call) {
+  const std::vector<Tensor> all = call.tensors();
+  Tensor sum = add_n(all);
+  const bool is_truth = !all.empty() && all[0].dtype() == DType::boolean;
+  call.give(is_truth ? cast(std::move(sum), DType::boolean) : std::move(sum));
+}
 
 void run_clip(Call& call) {
   Tensor x = call.tensor();
@@ -135,7 +142,7 @@ void run_clip(Call& call) {
     call.give(clip(std::move(x), low, high));
     return;
   }
-  call.give(cast(clip(cast(std::move(x), DType::float64), low, high), dtype));
+  call.give(stored(clip(cast(std::move(x), DType::float64), low, high), dtype));
 }
 
 void run_leaky_relu(Call& call) {
@@ -231,37 +238,37 @@ constexpr Row kRows[] = {
     {"where", run_where},
     {"cast", run_cast},
     {"abs", unary_same<abs>},
-    {"acos", unary_same<acos>},
-    {"acosh", unary_same<acosh>},
-    {"asin", unary_same<asin>},
-    {"asinh", unary_same<asinh>},
-    {"atan", unary_same<atan>},
-    {"atanh", unary_same<atanh>},
+    {"acos", unary_stored<acos>},
+    {"acosh", unary_stored<acosh>},
+    {"asin", unary_stored<asin>},
+    {"asinh", unary_stored<asinh>},
+    {"atan", unary_stored<atan>},
+    {"atanh", unary_stored<atanh>},
     {"ceil", unary_same<ceil>},
     {"cos", unary<cos>},
     {"cosh", unary<cosh>},
     {"elu", unary<static_cast<Tensor (*)(Arg)>(elu)>},
     {"erf", unary<erf>},
     {"exp", run_exp},
-    {"expm1", unary_same<expm1>},
+    {"expm1", unary_stored<expm1>},
     {"floor", unary_same<floor>},
     {"is_finite", unary<is_finite>},
     {"is_inf", unary<is_inf>},
     {"is_nan", unary<is_nan>},
     {"log", unary<log>},
-    {"log1p", unary_same<log1p>},
+    {"log1p", unary_stored<log1p>},
     {"neg", unary_same<neg>},
-    {"reciprocal", unary_same<reciprocal>},
+    {"reciprocal", unary_stored<reciprocal>},
     {"relu", unary_same<relu>},
     {"relu6", unary_same<relu6>},
     {"round", unary_same<round>},
     {"rsqrt", unary<rsqrt>},
-    {"selu", unary_same<selu>},
+    {"selu", unary_stored<selu>},
     {"sigmoid", unary<sigmoid>},
     {"sign", unary_same<sign>},
     {"sin", unary<sin>},
-    {"sinh", unary_same<sinh>},
-    {"softplus", unary_same<softplus>},
+    {"sinh", unary_stored<sinh>},
+    {"softplus", unary_stored<softplus>},
     {"sqrt", unary<sqrt>},
     {"square", unary_same<square>},
     {"tan", unary<tan>},

@@ -10,7 +10,7 @@ inline FusedOptions fused_options(Call& call) {
   FusedOptions fused;
   fused.bias = call.maybe_arg();
   fused.prelu_weights = call.maybe_arg();
-  fused.activation = static_cast<Activation>(call.integer());
+  fused.activation = call.choice(Activation::sigmoid);
   fused.leaky_relu_alpha = call.number();
   return fused;
 }

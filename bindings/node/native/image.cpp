@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "call.h"
+#include "operands.h"
 #include "ops/apply.h"
 #include "ops/image_attrs.h"
 #include "tenure/tenure.h"
@@ -38,6 +39,9 @@ void resize_grad(Call& call) {
   Tensor dy = call.tensor();
   const Shape images = call.shape();
   const image::ResizeOptions options = resize_options(call);
+  check_rank(op.name, "input", images, 4);
+  check_rank(op.name, "gradient", dy.shape(), 4);
+  dy = fitting(op.name, "gradient", std::move(dy), {images[0], dy.dim(1), dy.dim(2), images[3]});
   const ops::ResizeAttrs attrs{{images[1], images[2]},
                                {dy.dim(1), dy.dim(2)},
                                options.align_corners,
@@ -50,7 +54,7 @@ void run_crop_and_resize(Call& call) {
   Tensor boxes = call.tensor();
   Tensor indices = call.tensor();
   const Shape size = call.shape();
-  const auto method = static_cast<image::Interpolation>(call.integer());
+  const auto method = call.choice(image::Interpolation::bilinear);
   const double outside = call.number();
   call.give(image::crop_and_resize(cast(std::move(images), DType::float32), std::move(boxes),
                                    std::move(indices), size,
@@ -79,8 +83,8 @@ void run_transform(Call& call) {
   Tensor images = call.tensor();
   Tensor transforms = call.tensor();
   image::TransformOptions options;
-  options.interpolation = static_cast<image::Interpolation>(call.integer());
-  options.fill_mode = static_cast<image::FillMode>(call.integer());
+  options.interpolation = call.choice(image::Interpolation::bilinear);
+  options.fill_mode = call.choice(image::FillMode::nearest);
   options.output_size = call.shape();
   options.fill_value = call.number();
   call.give(image::transform(std::move(images), std::move(transforms), options));

@@ -26,7 +26,10 @@ void run_gather_nd(Call& call) {
 void run_scatter_nd(Call& call) {
   Tensor indices = as_indices(call.tensor());
   Tensor updates = call.tensor();
-  call.give(scatter_nd(std::move(indices), std::move(updates), call.shape()));
+  const bool is_truth = updates.dtype() == DType::boolean;
+  if (is_truth) updates = cast(std::move(updates), DType::int32);
+  Tensor sums = scatter_nd(std::move(indices), std::move(updates), call.shape());
+  call.give(is_truth ? cast(std::move(sums), DType::boolean) : std::move(sums));
 }
 
 void run_tensor_scatter_update(Call& call) {
@@ -66,8 +69,9 @@ void run_searchsorted(Call& call) {
   call.give(searchsorted(std::move(sorted), std::move(values), {.right = call.flag()}));
 }
 
+// TensorFlow.js multiplies by a mask of float32.
 void run_unsorted_segment_sum(Call& call) {
-  Tensor x = call.tensor();
+  Tensor x = cast(call.tensor(), DType::float32);
   Tensor ids = as_indices(call.tensor());
   call.give(unsorted_segment_sum(std::move(x), std::move(ids), call.integer()));
 }

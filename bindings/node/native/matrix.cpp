@@ -1,9 +1,11 @@
 // Products of matrices, complex numbers and Fourier transforms, normalisation.
 #include "call.h"
 #include "fused.h"
+#include "operands.h"
 #include "ops/apply.h"
 #include "ops/lrn.h"
 #include "ops/norm_attrs.h"
+#include "stored.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -19,7 +21,8 @@ void run_matmul(Call& call) {
   Tensor a = call.tensor();
   Tensor b = call.tensor();
   const MatmulOptions options = matmul_options(call);
-  call.give(matmul(std::move(a), std::move(b), options));
+  const DType dtype = a.dtype();
+  call.give(stored(matmul(std::move(a), std::move(b), options), dtype));
 }
 
 void run_fused_matmul(Call& call) {
@@ -84,6 +87,8 @@ void run_lrn_grad(Call& call) {
   Tensor dy = call.tensor();
   Tensor x = call.tensor();
   const LocalResponseOptions options = lrn_options(call);
+  dy = fitting(ops::kLocalResponseGrad.name, "gradient", std::move(dy), x.shape());
+  x = cast(std::move(x), DType::float32);
   const ops::LocalResponseAttrs attrs{options.depth_radius, options.bias, options.alpha,
                                       options.beta};
   call.give(ops::apply(ops::kLocalResponseGrad, ops::ref(attrs), std::source_location::current(),

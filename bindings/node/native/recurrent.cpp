@@ -1,5 +1,6 @@
 // Recurrent layers: all steps of a sequence in one call, and their gradients in another.
 #include "call.h"
+#include "core/raise.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/recurrent_attrs.h"
@@ -17,9 +18,9 @@ const ops::OpDef& op_of(RecurrentKind kind, bool gradient) {
 
 RecurrentAttrs attrs_of(Call& call) {
   RecurrentAttrs attrs;
-  attrs.kind = static_cast<RecurrentKind>(call.integer());
-  attrs.activation = static_cast<RecurrentActivation>(call.integer());
-  attrs.gate_activation = static_cast<RecurrentActivation>(call.integer());
+  attrs.kind = call.choice(RecurrentKind::lstm);
+  attrs.activation = call.choice(RecurrentActivation::hard_sigmoid);
+  attrs.gate_activation = call.choice(RecurrentActivation::hard_sigmoid);
   attrs.reset_after = call.flag();
   attrs.backwards = call.flag();
   attrs.sequence = call.flag();
@@ -28,6 +29,20 @@ RecurrentAttrs attrs_of(Call& call) {
   attrs.mask = call.flag();
   attrs.training = call.flag();
   return attrs;
+}
+
+// The op looks at shapes, and believes the rest.
+void check_inputs(const ops::OpDef& op, std::vector<Tensor>& in, int count, int mask) {
+  if (in.size() != static_cast<std::size_t>(count)) {
+    raise<ValueError>("{}: {} inputs, but there must be {}", op.name, in.size(), count);
+  }
+  for (int i = 0; i < count; ++i) {
+    const DType wanted = i == mask ? DType::boolean : DType::float32;
+    const DType dtype = in[static_cast<std::size_t>(i)].dtype();
+    if (dtype != wanted) {
+      raise<DtypeError>("{}: input {} must be {}, not {}", op.name, i, wanted, dtype);
+    }
+  }
 }
 
 std::vector<Tensor> run(const ops::OpDef& op, std::vector<Tensor>& in, ops::AttrsRef attrs,
@@ -44,6 +59,8 @@ void run_recurrent(Call& call) {
   const RecurrentAttrs attrs = attrs_of(call);
   const bool with_states = call.flag();
   const ops::RecurrentOutputs at(attrs);
+  const ops::RecurrentInputs inputs(attrs);
+  check_inputs(op_of(attrs.kind, false), in, inputs.count, inputs.mask);
   std::vector<Tensor> out = run(op_of(attrs.kind, false), in, ops::ref(attrs), at.count);
   std::vector<Tensor> results;
   const auto add = [&](int i) {
@@ -71,6 +88,8 @@ void run_recurrent_grad(Call& call) {
   attrs.of_x = attrs.of_kernel = attrs.of_recurrent = true;
   attrs.of_bias = attrs.forward.bias;
   attrs.of_state = attrs.forward.state;
+  check_inputs(op_of(attrs.forward.kind, true), in, ops::RecurrentGradInputs(attrs).count,
+               ops::RecurrentInputs(attrs.forward).mask);
   call.give(run(op_of(attrs.forward.kind, true), in, ops::ref(attrs),
                 ops::RecurrentGradOutputs(attrs).count));
 }

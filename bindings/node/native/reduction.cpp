@@ -15,14 +15,14 @@ void reduce(Call& call) {
   call.give(op(std::move(x), axes, {.keep_dims = keep_dims}));
 }
 
-// Truth values stay truth values under max and min.
-template <Reduction op>
-void reduce_same(Call& call) {
+// Of truth values, the largest is whether there is a true one, and the least whether all are.
+template <Reduction op, Reduction of_truth>
+void extreme(Call& call) {
   Tensor x = call.tensor();
   const Axes axes = call.shape();
   const bool keep_dims = call.flag();
-  const DType dtype = x.dtype();
-  call.give(cast(op(std::move(x), axes, {.keep_dims = keep_dims}), dtype));
+  const Reduction reduction = x.dtype() == DType::boolean ? of_truth : op;
+  call.give(reduction(std::move(x), axes, {.keep_dims = keep_dims}));
 }
 
 void run_mean(Call& call) {
@@ -51,8 +51,8 @@ constexpr Row kRows[] = {
     {"sum", reduce<sum>},
     {"prod", reduce<prod>},
     {"mean", run_mean},
-    {"max", reduce_same<max>},
-    {"min", reduce_same<min>},
+    {"max", extreme<max, any>},
+    {"min", extreme<min, all>},
     {"any", reduce<any>},
     {"all", reduce<all>},
     {"arg_max", along<arg_max>},

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "call.h"
+#include "stored.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -9,8 +10,8 @@ namespace {
 
 // A number as a tensor of the dtype has it: TensorFlow.js stores it into an array of that type.
 Scalar as_scalar(double value, DType dtype) {
-  if (dtype == DType::int32) return static_cast<std::int64_t>(value);
-  if (dtype == DType::boolean) return value != 0;
+  if (dtype == DType::int32) return std::int64_t{stored_integer(value)};
+  if (dtype == DType::boolean) return stored_integer(value) != 0;
   return value;
 }
 

@@ -3,8 +3,10 @@
 
 #include "call.h"
 #include "fused.h"
+#include "operands.h"
 #include "ops/apply.h"
 #include "ops/pooling.h"
+#include "stored.h"
 #include "tenure/tenure.h"
 
 namespace tenure::node {
@@ -22,10 +24,10 @@ Window window(Call& call) {
   Window read;
   read.strides = call.shape();
   read.dilations = call.shape();
-  read.padding.kind = static_cast<Padding::Kind>(call.integer());
+  read.padding.kind = call.choice(Padding::given);
   read.padding.before = call.shape();
   read.padding.after = call.shape();
-  read.rounding = static_cast<Rounding>(call.integer());
+  read.rounding = call.choice(Rounding::up);
   return read;
 }
 
@@ -50,7 +52,8 @@ template <Tensor (*op)(Arg, Arg, const ConvOptions&)>
 void conv(Call& call) {
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  call.give(op(std::move(x), std::move(filter), conv_options(call)));
+  const DType dtype = x.dtype();
+  call.give(stored(op(std::move(x), std::move(filter), conv_options(call)), dtype));
 }
 
 template <Tensor (*op)(Arg, Arg, const FusedOptions&, const ConvOptions&)>
@@ -77,6 +80,14 @@ void pool(Call& call) {
   call.give(op(std::move(x), size, pool_options(call)));
 }
 
+// Of an image what it is; of a volume TensorFlow.js gives floats.
+void run_max_pool(Call& call) {
+  Tensor x = call.tensor();
+  const Shape size = call.shape();
+  const DType dtype = size.rank() == 3 ? DType::float32 : x.dtype();
+  call.give(stored(max_pool(std::move(x), size, pool_options(call)), dtype));
+}
+
 void run_max_pool_with_argmax(Call& call) {
   Tensor x = call.tensor();
   const Shape size = call.shape();
@@ -97,8 +108,9 @@ void run_max_pool_grad(Call& call) {
   Tensor x = call.tensor();
   const Shape size = call.shape();
   const ops::PoolAttrs attrs = ops::pool_attrs(op.name, x.shape(), size, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x.shape(), attrs.out, attrs));
   call.give(ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy),
-                       std::move(x)));
+                       cast(std::move(x), DType::float32)));
 }
 
 // TensorFlow.js divides by a window's size wherever it lies, though its mean counts no padding: so
@@ -109,6 +121,7 @@ void run_avg_pool_grad(Call& call) {
   const Shape x_shape = call.shape();
   const Shape size = call.shape();
   ops::PoolAttrs attrs = ops::pool_attrs(op.name, x_shape, size, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x_shape, attrs.out, attrs));
   Shape begin = Shape::filled(x_shape.rank(), 0);
   for (int i = 0; i < size.rank(); ++i) {
     const std::int64_t reach = (size[i] - 1) * attrs.dilations[i] + 1;
@@ -129,7 +142,8 @@ DilationOptions dilation_options(Call& call) {
 void run_dilation2d(Call& call) {
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  call.give(dilation2d(std::move(x), std::move(filter), dilation_options(call)));
+  const DType dtype = x.dtype();
+  call.give(stored(dilation2d(std::move(x), std::move(filter), dilation_options(call)), dtype));
 }
 
 template <bool of_filter>
@@ -139,11 +153,15 @@ void dilation_grad(Call& call) {
   Tensor dy = call.tensor();
   Tensor x = call.tensor();
   Tensor filter = call.tensor();
-  const Shape& size = filter.shape();
+  const Shape size = filter.shape();
+  check_rank(op.name, "input", x.shape(), 4);
+  check_rank(op.name, "filter", size, 3);
   const ops::PoolAttrs attrs =
       ops::pool_attrs(op.name, x.shape(), {size[0], size[1]}, pool_options(call));
+  dy = fitting(op.name, "gradient", std::move(dy), ops::with_sizes(x.shape(), attrs.out, attrs));
+  filter = fitting(op.name, "filter", std::move(filter), {size[0], size[1], x.dim(3)});
   call.give(ops::apply(op, ops::ref(attrs), std::source_location::current(), std::move(dy),
-                       std::move(x), std::move(filter)));
+                       cast(std::move(x), DType::float32), std::move(filter)));
 }
 
 constexpr Row kRows[] = {
@@ -158,7 +176,7 @@ constexpr Row kRows[] = {
     {"conv3d_grad_filter", conv_grad<conv3d_grad_filter>},
     {"depthwise_conv2d_grad_input", conv_grad<depthwise_conv2d_grad_input>},
     {"depthwise_conv2d_grad_filter", conv_grad<depthwise_conv2d_grad_filter>},
-    {"max_pool", pool<max_pool>},
+    {"max_pool", run_max_pool},
     {"avg_pool", pool<avg_pool>},
     {"max_pool_with_argmax", run_max_pool_with_argmax},
     {"max_pool_grad", run_max_pool_grad},

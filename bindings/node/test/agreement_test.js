@@ -443,6 +443,77 @@ test('indices agree', async () => {
   await agree('range', () => tf.range(5, 0, -2, 'int32'));
 });
 
+test('dtypes agree where a kernel keeps, or does not keep, that of its input', async () => {
+  const truth = () => tf.tensor1d(TRUTH.slice(0, 3), 'bool');
+  await agree('meshgrid of bool', () => tf.meshgrid(truth(), truth()));
+  await agree('matMul of bool', () =>
+    tf.matMul(tf.tensor2d([1, 0], [1, 2], 'bool'), tf.tensor2d([1, 1], [2, 1], 'bool')),
+  );
+  await agree('addN of bool', () => tf.addN([tf.zerosLike(truth()), truth()]));
+  await agree('scatterND of bool', () =>
+    tf.scatterND(tf.tensor2d([[2], [0], [1]], [3, 1], 'int32'), truth(), [4]),
+  );
+  for (const dtype of ['bool', 'int32', 'float32']) {
+    const image = () => tf.tensor4d([1, 0, 0, 1, 1, 0, 0, 0, 0], [1, 3, 3, 1], dtype);
+    await agree(`maxPool of ${dtype}`, () => tf.maxPool(image(), 2, 1, 'valid'));
+    const volume = () => tf.expandDims(image(), 0);
+    await agree(`maxPool3d of ${dtype}`, () => tf.maxPool3d(volume(), [1, 2, 2], 1, 'valid'));
+    await agree(`unsortedSegmentSum of ${dtype}`, () =>
+      tf.unsortedSegmentSum(tf.tensor1d([1, 0, 1], dtype), tf.tensor1d([0, 1, 0], 'int32'), 2),
+    );
+  }
+  const filter = (shape, dtype) => tf.ones(shape, dtype);
+  const numbers = (shape) => tf.reshape(tf.range(0, 18, 1, 'int32'), shape);
+  await agree('conv3d of int32', () =>
+    tf.conv3d(numbers([1, 2, 3, 3, 1]), filter([1, 2, 2, 1, 2], 'int32'), 1, 'valid'),
+  );
+  await agree('dilation2d of int32', () =>
+    tf.dilation2d(numbers([1, 3, 3, 2]), filter([2, 2, 2], 'int32'), 1, 'valid'),
+  );
+});
+
+test('integers are computed as JavaScript computes them', async () => {
+  for (const name of ['expm1', 'sinh', 'asinh', 'softplus', 'selu', 'atan', 'reciprocal']) {
+    await agree(`${name} of int32`, () => tf[name](make([0, 1, -1, 5, -7, 20, 21], 'int32')));
+  }
+  const pow = (a, b) => tf.pow(make([a], 'int32'), make([b], 'int32'));
+  await agree('powers', () => tf.concat([pow(135, 135), pow(2, 40), pow(3, -1), pow(-2, 31)]));
+  for (const value of [NaN, Infinity, 2 ** 33 + 5, -2.7]) {
+    await agree(`fill of ${value}`, () => tf.fill([2], value, 'int32'));
+    await agree(`pad of ${value}`, () => tf.pad(make([1], 'int32'), [[1, 1]], value));
+  }
+  for (const value of [NaN, 0.5, 1, 0]) {
+    await agree(`fill of bool with ${value}`, () => tf.fill([2], value, 'bool'));
+    await agree(`pad of bool with ${value}`, () => tf.pad(make([1], 'bool'), [[1, 1]], value));
+  }
+  await agree('clip of bool', () => tf.clipByValue(make(TRUTH, 'bool'), 0.5, 0.75));
+});
+
+test('the largest of no truth values is false', async () => {
+  await agree('max', () => tf.max(tf.zeros([2, 0], 'bool'), 1));
+  await tf.setBackend('tenure');
+  assert.deepStrictEqual([...tf.min(tf.zeros([2, 0], 'bool'), 1).dataSync()], [1, 1]);
+});
+
+test('a tensor whose data is called something else by another backend agrees', async () => {
+  await tf.setBackend('cpu');
+  const truth = tf.tensor1d([1, 0, 1], 'bool');
+  const numbers = tf.cast(truth, 'int32'); // the same data
+  const floats = tf.cast(numbers, 'float32');
+  await tf.setBackend('tenure');
+  tf.env().set('IS_TEST', true); // looks for kernels that leak
+  for (const x of [truth, numbers, floats, numbers]) {
+    const y = tf.tidy(() => tf.mul(x, x));
+    assert.strictEqual(y.dtype, x.dtype);
+    assert.deepStrictEqual([...y.dataSync()], [1, 0, 1]);
+    y.dispose();
+  }
+  tf.env().set('IS_TEST', false);
+  const before = tf.backend().numDataIds();
+  tf.dispose([truth, numbers, floats]);
+  assert(tf.backend().numDataIds() < before);
+});
+
 test('random draws with a seed are the same each time', async () => {
   await tf.setBackend('tenure');
   const draw = (seed) =>

@@ -6,7 +6,10 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const {test} = require('node:test');
+const {setFlagsFromString} = require('node:v8');
+const {runInNewContext} = require('node:vm');
 const {DisposedError, explain, leaks, mark, story} = require('../lib/explain');
+const lives = require('../lib/explain/lives');
 
 explain({summary: false});
 const tf = require('@tensorflow/tfjs');
@@ -407,6 +410,30 @@ test('data that a tensor from before explain() holds is not told as freed', () =
   assert.match(told(() => y.neg()).text, /its data was freed/);
 });
 
+test('who holds the data is told with those from before explain()', () => {
+  const variable = tf.variable(tf.scalar(1));
+  explain(false);
+  const x = tf.tensor1d([1, 2]);
+  explain({summary: false});
+  const y = x.clone(), z = x.clone();
+  y.dispose();
+  const holders = () => told(() => y.neg()).holders.join(' ');
+  assert.equal(holders(), 'its data lives on in 1 other tensor, and in what was there before explain()');
+  x.dispose();
+  assert.equal(holders(), 'its data lives on in 1 other tensor');
+  z.dispose();
+  assert.equal(holders(), 'its data was freed');
+  const value = tf.scalar(3), copy = value.clone();
+  variable.assign(value);
+  value.dispose();
+  assert.match(told(() => value.neg()).text, /in 1 other tensor, and in what was there before/);
+  variable.assign(tf.scalar(4));
+  assert.match(told(() => value.neg()).text, /in 1 other tensor$/m);
+  copy.dispose();
+  assert.match(told(() => value.neg()).text, /its data was freed/);
+  variable.dispose();
+});
+
 test('what was alive when explain(false) came is no leak of the next explain()', () => {
   const since = mark();
   const x = tf.scalar(1), y = tf.scalar(2);
@@ -421,6 +448,60 @@ test('what was alive when explain(false) came is no leak of the next explain()',
   assert.equal(leaks().tensors, 1);
   assert.match(story(z), /born/);
   z.dispose();
+});
+
+test('what a tidy that was open before explain() ends died of that', () => {
+  for (const [open, name] of [
+    [f => tf.tidy('step', f), /tidy "step" from before explain\(\) ended/],
+    [f => tf.tidy(f), /a tidy from before explain\(\) ended/],
+  ]) {
+    explain(false);
+    let x;
+    open(() => {
+      explain({summary: false});
+      x = tf.scalar(2);
+    });
+    const {text} = told(() => tf.neg(x));
+    assert.match(text, /died +\(unknown\) +scope_exit/);
+    assert.match(text, name);
+  }
+});
+
+test('a tidy that opens no scope says nothing of the next one', () => {
+  assert.throws(() => tf.tidy('without a function'));
+  tf.engine().startScope('other'); // @other
+  const x = tf.scalar(1);
+  tf.engine().endScope();
+  assert.ok(told(() => tf.neg(x)).text.includes(`tidy "other" (opened ${at('other')})`));
+});
+
+test('a tensor that is dropped and collected is counted, and leaves no record', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  const kept = tf.scalar(7);
+  const before = mark();
+  const count = 5000;
+  const make = () => {
+    for (let i = 0; i < count; i++) tf.scalar(i);
+  };
+  make();
+  const middle = mark();
+  make();
+  const records = lives.alive.size;
+  for (let i = 0; i < 100 && lives.alive.size > records - 2 * count + 128; i++) {
+    gc();
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  assert.ok(lives.alive.size <= records - 2 * count + 128, `${lives.alive.size} of ${records} are left`);
+  const sum = list => list.filter(group => group.op === 'scalar').reduce((n, group) => n + group.count, 0);
+  assert.equal(sum(leaks(before)), 2 * count);
+  assert.equal(sum(leaks(middle)), count);
+  assert.equal(leaks(before)[0].bytes, 4 * 2 * count);
+  assert.match(story(kept), /born/);
+  kept.dispose();
+  explain(false);
+  explain({summary: false});
+  assert.equal(leaks().tensors, 0);
 });
 
 test('explain(false) leaves TensorFlow.js as it was', () => {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 
 namespace tenure::nn {
 
@@ -98,10 +99,10 @@ class Callback {
  public:
   explicit Callback(std::shared_ptr<CallbackBase> base) : base_(std::move(base)) {}
   CallbackBase& operator*() const { return *base_; }
-  CallbackBase* operator->() const { return base_.get(); }
+  CallbackBase* operator->() const { return &*base_; }
 
  private:
-  std::shared_ptr<CallbackBase> base_;
+  tenure::detail::Held<std::shared_ptr<CallbackBase>, "Callback"> base_;
 };
 
 template <class T, class... A>

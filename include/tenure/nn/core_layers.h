@@ -104,7 +104,10 @@ class TENURE_API LambdaFn {
   LambdaFn(F fn) : call_(std::move(fn)) {}
   bool given() const { return call_ != nullptr; }
   const std::string& name() const { return name_; }  // empty where it is not registered
-  Tensor operator()(const std::vector<Tensor>& inputs) const { return call_(inputs); }
+  Tensor operator()(const std::vector<Tensor>& inputs) const {
+    if (!given()) tenure::detail::raise_empty_handle("LambdaFn");
+    return call_(inputs);
+  }
 
  private:
   friend TENURE_API void register_lambda(const std::string& name, LambdaFn fn);

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/nn/parts.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
@@ -84,7 +85,7 @@ class TENURE_API Node {
   friend struct detail::LayerAccess;
   Node(std::shared_ptr<const detail::NodeCall> call, std::size_t output)
       : call_(std::move(call)), output_(output) {}
-  std::shared_ptr<const detail::NodeCall> call_;
+  tenure::detail::Held<std::shared_ptr<const detail::NodeCall>, "Node"> call_;
   std::size_t output_;
 };
 
@@ -154,7 +155,8 @@ class TENURE_API Layer {
   std::vector<Tensor> get_states(std::source_location site = std::source_location::current()) const;
 
   // The mask that goes on with the output of a call with these.
-  Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks) const;
+  Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks,
+                      std::source_location site = std::source_location::current()) const;
   Spec output_spec(const std::vector<Spec>& inputs) const;  // builds it
 
   // Frees the weights, unless a model still owns the layer.
@@ -167,12 +169,12 @@ class TENURE_API Layer {
   // The layer as what it was made from, or null.
   template <class T>
   T* as() const {
-    return dynamic_cast<T*>(base_.get());
+    return dynamic_cast<T*>(&*base_);
   }
 
  protected:
   friend struct detail::LayerAccess;
-  std::shared_ptr<LayerBase> base_;
+  tenure::detail::Held<std::shared_ptr<LayerBase>, "Layer"> base_;
 };
 
 struct WeightOptions {
@@ -189,6 +191,8 @@ struct LayerOptions {
   Shape input_shape = {};        // of one example, for the first layer of a Sequential
   Shape batch_input_shape = {};  // with the batch size
   DType dtype = DType::float32;  // of the weights
+  // Where a layer of your own was made: by default, where its class makes its options.
+  std::source_location site = std::source_location::current();
 };
 
 // What layers are made of. Override build and call, or the versions for several tensors.

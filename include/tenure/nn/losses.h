@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/nn/parts.h"
 #include "tenure/tensor.h"
 
@@ -73,7 +74,7 @@ class TENURE_API Loss {
   friend struct detail::LossAccess;
   Loss(std::function<Tensor(Tensor, Tensor)> fn, std::string name, Reduction reduction);
   explicit Loss(std::shared_ptr<const detail::LossSpec> spec) : spec_(std::move(spec)) {}
-  std::shared_ptr<const detail::LossSpec> spec_;
+  tenure::detail::Held<std::shared_ptr<const detail::LossSpec>, "Loss"> spec_;
 };
 
 struct LossOptions {

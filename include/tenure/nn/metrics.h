@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/losses.h"
 #include "tenure/tensor.h"
@@ -50,9 +51,11 @@ class TENURE_API Metric {
   // Of Mean and Sum, which measure values that are there already.
   void add(const Tensor& values, const Tensor& sample_weight = {},
            std::source_location site = std::source_location::current()) const;
-  double result() const;                // 0 before the first update
-  std::vector<double> results() const;  // one per threshold or class; result() is their mean
-  void reset() const;
+  // 0 before the first update.
+  double result(std::source_location site = std::source_location::current()) const;
+  // One per threshold or class; result() is their mean.
+  std::vector<double> results(std::source_location site = std::source_location::current()) const;
+  void reset(std::source_location site = std::source_location::current()) const;
   std::string name() const;
   std::vector<Variable> variables() const;  // none before the first update
   std::string class_name() const;
@@ -65,7 +68,7 @@ class TENURE_API Metric {
 
  private:
   Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int);
-  std::shared_ptr<MetricBase> base_;
+  tenure::detail::Held<std::shared_ptr<MetricBase>, "Metric"> base_;
 };
 
 // ---- The metrics

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/schedules.h"
 #include "tenure/tensor.h"
@@ -48,8 +49,8 @@ struct OptimizerAccess;
 // A copyable handle; by name ("adam") or as an object. Dropping the last one frees its state.
 class TENURE_API Optimizer {
  public:
-  Optimizer(const char* name);
-  Optimizer(const std::string& name);
+  Optimizer(const char* name, std::source_location site = std::source_location::current());
+  Optimizer(const std::string& name, std::source_location site = std::source_location::current());
   explicit Optimizer(std::shared_ptr<OptimizerBase> base,
                      std::source_location site = std::source_location::current());
 
@@ -61,9 +62,13 @@ class TENURE_API Optimizer {
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              std::source_location site = std::source_location::current()) const;
 
-  double learning_rate() const;               // of the next step
-  void set_learning_rate(double rate) const;  // ValueError where a schedule sets it
-  std::int64_t iterations() const;            // steps so far
+  // Of the next step.
+  double learning_rate(std::source_location site = std::source_location::current()) const;
+  // ValueError where a schedule sets it.
+  void set_learning_rate(double rate,
+                         std::source_location site = std::source_location::current()) const;
+  // Steps so far.
+  std::int64_t iterations(std::source_location site = std::source_location::current()) const;
   // Its state, for files: iterations, learning_rate (unless a schedule sets it), then per variable.
   std::vector<Variable> variables() const;
   std::string name() const;
@@ -75,7 +80,7 @@ class TENURE_API Optimizer {
 
  private:
   friend struct detail::OptimizerAccess;
-  std::shared_ptr<OptimizerBase> base_;
+  tenure::detail::Held<std::shared_ptr<OptimizerBase>, "Optimizer"> base_;
 };
 
 // ---- The optimizers

@@ -10,11 +10,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 
 #include "tenure/dtype.h"
 #include "tenure/export.h"
+#include "tenure/handle.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
 
@@ -35,7 +37,7 @@ class Part {
   Part() = default;
   explicit Part(Named<Signature> named)
       : named_(std::make_shared<const Named<Signature>>(std::move(named))) {}
-  bool given() const { return named_ != nullptr; }
+  bool given() const { return named_.pointer() != nullptr; }
   const std::string& class_name() const { return named_->class_name; }
   const std::string& config() const { return named_->config; }
 
@@ -43,7 +45,7 @@ class Part {
   const std::function<Signature>& function() const { return named_->call; }
 
  private:
-  std::shared_ptr<const Named<Signature>> named_;
+  tenure::detail::Held<std::shared_ptr<const Named<Signature>>, "function"> named_;
 };
 
 // "linear", "relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "silu" (or "swish"), "mish",
@@ -59,7 +61,7 @@ class TENURE_API ActivationFn : public Part<Tensor(Tensor)> {
   ActivationFn(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
   std::string name() const;  // "linear" for none, "" for a function of the user's
   bool is_linear() const;
-  Tensor operator()(Tensor x) const { return is_linear() ? x : function()(std::move(x)); }
+  Tensor operator()(Tensor x, std::source_location site = std::source_location::current()) const;
 };
 
 // "zeros", "ones", "glorot_uniform", "he_normal" ..., or an object below.
@@ -72,9 +74,8 @@ class TENURE_API Initializer : public Part<Tensor(const Shape&, DType)> {
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, const Shape&, DType>
   Initializer(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
-  Tensor operator()(const Shape& shape, DType dtype = DType::float32) const {
-    return function()(shape, dtype);
-  }
+  Tensor operator()(const Shape& shape, DType dtype = DType::float32,
+                    std::source_location site = std::source_location::current()) const;
 };
 
 struct SeedOptions {
@@ -132,7 +133,8 @@ class TENURE_API Regularizer : public Part<Tensor(Tensor)> {
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, Tensor>
   Regularizer(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
-  Tensor operator()(Tensor weight) const { return function()(std::move(weight)); }
+  Tensor operator()(Tensor weight,
+                    std::source_location site = std::source_location::current()) const;
 };
 TENURE_API Regularizer L1(double l1 = 0.01);
 TENURE_API Regularizer L2(double l2 = 0.01);
@@ -149,7 +151,8 @@ class TENURE_API Constraint : public Part<Tensor(Tensor)> {
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, Tensor>
   Constraint(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
-  Tensor operator()(Tensor weight) const { return function()(std::move(weight)); }
+  Tensor operator()(Tensor weight,
+                    std::source_location site = std::source_location::current()) const;
 };
 struct MinMaxNormOptions {
   double min_value = 0;

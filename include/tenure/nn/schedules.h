@@ -26,8 +26,10 @@ class TENURE_API Schedule : public Part<Tensor(Tensor)> {
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, Tensor>
   Schedule(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
-  Tensor operator()(const Tensor& step) const;  // float64, whatever the function gives
-  double at(std::int64_t step) const;
+  // float64, whatever the function gives.
+  Tensor operator()(const Tensor& step,
+                    std::source_location site = std::source_location::current()) const;
+  double at(std::int64_t step, std::source_location site = std::source_location::current()) const;
 };
 
 struct ExponentialDecayOptions {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "backend/cpu/elementwise.h"
@@ -12,6 +13,8 @@
 
 namespace tenure::cpu {
 namespace {
+
+constexpr std::int32_t kMostCounted = std::numeric_limits<std::int32_t>::max();
 
 template <class T>
 T plus(T a, T b) {
@@ -70,7 +73,12 @@ void histogram(const ops::KernelArgs& args) noexcept {
   for (std::int64_t i = 0; i < args.in[0].numel(); ++i) {
     const double place = (static_cast<double>(src[i]) - attrs.low) * scale;
     if (place != place) continue;  // NOLINT(misc-redundant-expression): it is not, for NaN
-    ++dst[static_cast<std::int64_t>(std::clamp(place, 0.0, bins - 1))];
+    std::int32_t& bin = dst[static_cast<std::int64_t>(std::clamp(place, 0.0, bins - 1))];
+    if (bin == kMostCounted) {
+      args.complain("bin {0} has more elements than int32 can count", &bin - dst);
+      return;
+    }
+    ++bin;
   }
 }
 

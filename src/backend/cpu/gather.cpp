@@ -14,6 +14,7 @@
 
 #include "backend/cpu/convert.h"
 #include "backend/cpu/elementwise.h"
+#include "backend/cpu/index_view.h"
 #include "backend/cpu/indices.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
@@ -355,15 +356,15 @@ void where_indices(const ops::KernelArgs& args) noexcept {
   const Shape& shape = *args.in[0].shape;
   const std::int64_t count = shape.numel();
   const int rank = shape.rank();
-  std::int32_t* dst = args.out[0].as<std::int32_t>();
+  std::int64_t row = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     if (src[i] == 0) continue;
     std::int64_t rest = i;
     for (int axis = rank - 1; axis >= 0; --axis) {
-      dst[axis] = static_cast<std::int32_t>(rest % shape[axis]);
+      store_index(args.out[0], row + axis, rest % shape[axis]);
       rest /= shape[axis];
     }
-    dst += rank;
+    row += rank;
   }
 }
 

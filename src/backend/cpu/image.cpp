@@ -10,6 +10,7 @@
 
 #include "backend/cpu/copy.h"
 #include "backend/cpu/elementwise.h"
+#include "backend/cpu/index_view.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/pieces.h"
@@ -220,7 +221,7 @@ struct Weighed {
 };
 
 // Says so when an index names no image.
-bool sound(const ops::KernelArgs& args, const std::int32_t* indices, std::int64_t boxes,
+bool sound(const ops::KernelArgs& args, const IndexView& indices, std::int64_t boxes,
            std::int64_t images) {
   for (std::int64_t i = 0; i < boxes; ++i) {
     if (indices[i] >= 0 && indices[i] < images) continue;
@@ -235,7 +236,7 @@ template <class T>
 void crop_and_resize(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::CropAttrs>();
   const Images in(*args.in[0].shape), out(*args.out[0].shape);
-  const auto* indices = args.in[3].as<std::int32_t>();
+  const IndexView indices(args.in[3]);
   if (!sound(args, indices, out.batch, in.batch) || args.out[0].numel() == 0) return;
   const auto* rows = args.in[1].as<double>();
   const auto* columns = args.in[2].as<double>();
@@ -286,7 +287,7 @@ template <class T>
 void crop_and_resize_grad(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::CropAttrs>();
   const Images in(*args.out[0].shape), out(*args.in[0].shape);  // of the cropping
-  const auto* indices = args.in[3].as<std::int32_t>();
+  const IndexView indices(args.in[3]);
   if (!sound(args, indices, out.batch, in.batch) || args.out[0].numel() == 0) return;
   const auto* rows = args.in[1].as<double>();
   const auto* columns = args.in[2].as<double>();

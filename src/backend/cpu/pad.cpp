@@ -1,5 +1,6 @@
 // Padding with a value. Seen from the last axis that is padded, the output is rows: each lies in
-// the padding as a whole, or has a stretch of the input in its middle.
+// the padding as a whole, or has a stretch of the input in its middle. Where less than nothing is
+// padded, that stretch is a part of the input.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -65,17 +66,26 @@ void pad(const ops::KernelArgs& args) noexcept {
   const ops::KernelView& in = args.in[0];
   const ops::KernelView& out = args.out[0];
   if (out.numel() == 0) return;
+  // The block of the input that the output has: its size, and where it begins in either.
+  Shape block = *in.shape, begin = attrs.before;
+  std::int64_t from = 0, to = 0;
+  for (int axis = 0; axis < out.shape->rank(); ++axis) {
+    const std::int64_t before = attrs.before[axis], dim = (*out.shape)[axis];
+    const std::int64_t cut = std::min(std::max<std::int64_t>(-before, 0), block[axis]);
+    begin[axis] = std::min(std::max<std::int64_t>(before, 0), dim);
+    block[axis] = std::min(block[axis] - cut, dim - begin[axis]);
+    from += cut * (*in.strides)[axis];
+    to += begin[axis] * (*out.strides)[axis];
+  }
   with_type(out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    fill_frame(*out.shape, *in.shape, attrs.before, out.as<T>(), element<T>(attrs.value));
+    fill_frame(*out.shape, block, begin, out.as<T>(), element<T>(attrs.value));
   });
-  std::int64_t first = 0;
-  for (int axis = 0; axis < out.shape->rank(); ++axis) {
-    first += attrs.before[axis] * (*out.strides)[axis];
-  }
+  if (block.numel() == 0) return;
   const std::size_t size = size_of(out.dtype);
-  copy_strided(out.data + first * static_cast<std::int64_t>(size), *out.strides, in.data,
-               *in.strides, *in.shape, size);
+  const auto bytes = static_cast<std::int64_t>(size);
+  copy_strided(out.data + to * bytes, *out.strides, in.data + from * bytes, *in.strides, block,
+               size);
 }
 
 }  // namespace

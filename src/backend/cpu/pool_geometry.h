@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/count.h"
 #include "ops/pooling_attrs.h"
 
 namespace tenure::cpu {
@@ -66,7 +67,9 @@ struct PoolGeometry {
   std::int64_t image_out() const { return axes[0].out * axes[1].out * axes[2].out * channels; }
   // Rows of the output, each along the last axis.
   std::int64_t rows() const { return batch * axes[0].out * axes[1].out; }
-  std::int64_t window() const { return axes[0].window * axes[1].window * axes[2].window; }
+  std::int64_t window() const {
+    return count_product(count_product(axes[0].window, axes[1].window), axes[2].window);
+  }
 };
 
 }  // namespace tenure::cpu

@@ -60,7 +60,7 @@ class Known {
     const ValueId root = seen_[value].root;
     double found;
     if (const Constant* constant = constants_[root]) {
-      const detail::Storage& storage = *constant->storage->get();
+      const detail::Storage& storage = constant->storage();
       const std::size_t size = size_of(graph_.values[root].dtype);
       const bool uniform = storage.nbytes >= size && std::memcmp(storage.data, storage.data + size,
                                                                  storage.nbytes - size) == 0;

@@ -82,8 +82,8 @@ class Folder {
 
  private:
   void note(const Constant& constant) {
-    bytes_[constant.value] = constant.storage->get()->data;
-    total_ += constant.storage->get()->nbytes;
+    bytes_[constant.value] = constant.storage().data;
+    total_ += constant.storage().nbytes;
   }
 
   std::size_t size_of_value(ValueId value) const {
@@ -122,8 +122,12 @@ class Folder {
       if (!call.run(*kernel, node.attrs.ref())) return false;
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
+      const Value& value = graph_.values[node.out[i]];
+      detail::Saved saved(
+          new_saved_bytes(detail::context(), contiguous_layout(value.shape, value.dtype),
+                          std::move(call.results[i]), graph_.function, node.op->name, node.site));
       graph_.constants.push_back(
-          {std::make_shared<const detail::StorageRef>(std::move(call.results[i])), node.out[i]});
+          {std::make_shared<const detail::Saved>(std::move(saved)), node.out[i]});
       note(graph_.constants.back());
     }
     return true;

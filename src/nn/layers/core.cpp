@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "memory/fork.h"
 #include "nn/layers/common.h"
 #include "tenure/indexing.h"
 #include "tenure/linalg.h"
@@ -199,7 +200,7 @@ class LambdaLayer final : public ConfiguredLayer<LambdaOptions> {
 };
 
 struct Lambdas {
-  std::mutex mutex;
+  tenure::detail::ProcessMutex mutex;
   std::map<std::string, LambdaFn> by_name;
 };
 Lambdas& lambdas() {
@@ -245,7 +246,7 @@ void register_lambda(const std::string& name, LambdaFn fn) {
   fn.name_ = name;
   detail::Lambdas& known = detail::lambdas();
   const std::lock_guard lock(known.mutex);
-  known.by_name[name] = std::move(fn);
+  std::swap(known.by_name[name], fn);  // the one before goes without the lock
 }
 
 TENURE_DEFINE_LAYER(Dense, DenseOptions, DenseLayer)

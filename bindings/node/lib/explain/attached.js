@@ -9,21 +9,28 @@ class Given {
   }
 }
 
+// A tensor also holds the token of its life's group: see lives.js.
 class WithLife extends Given {
   #life;
+  #token;
 
-  constructor(tensor, life) {
+  constructor(tensor, life, token) {
     super(tensor);
     this.#life = life;
+    this.#token = token;
   }
 
   static get(tensor) {
     return #life in tensor ? tensor.#life : undefined;
   }
 
-  static set(tensor, life) {
-    if (#life in tensor) tensor.#life = life;
-    else new WithLife(tensor, life);
+  static set(tensor, life, token) {
+    if (#life in tensor) {
+      tensor.#life = life;
+      tensor.#token = token;
+    } else {
+      new WithLife(tensor, life, token);
+    }
   }
 }
 

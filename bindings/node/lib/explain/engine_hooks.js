@@ -5,7 +5,7 @@
 
 const activities = require('./activities');
 const {look} = require('./sites');
-const {Scope, assigned, born, died, freed, lives, observers} = require('./lives');
+const {Scope, assigned, born, died, freed, lives, observers, otherDied} = require('./lives');
 const {disposedError, place, unknownError} = require('./story');
 const {onUndo, patch} = require('./patches');
 
@@ -107,6 +107,16 @@ function scopeOf(engine) {
   return activeScope == null ? null : activeScope[kScope] || null;
 }
 
+// How many tensors have this one's data.
+function holdersOf(engine, tensor, isVariable) {
+  const {backend} = engine.state.tensorInfo.get(tensor.dataId);
+  try {
+    return backend.refCount(tensor.dataId) + (isVariable ? 1 : 0); // which is counted after its birth
+  } catch {
+    return 1; // a backend need not count
+  }
+}
+
 function hookLives(engine) {
   patch(engine, 'trackTensor', original => function trackTensor(tensor, backend) {
     const result = original.call(this, tensor, backend);
@@ -121,12 +131,15 @@ function hookLives(engine) {
     if (gradientOf && !op.startsWith('gradient of ')) op = `gradient of ${gradientOf}`;
     const isVariable = typeof tensor.assign === 'function';
     if (isVariable) op = 'variable';
-    born(tensor, op, site, scopeOf(this), isVariable ? 'variable' : saving ? 'tape' : '');
+    const owner = isVariable ? 'variable' : saving ? 'tape' : '';
+    born(tensor, op, site, scopeOf(this), owner, () => holdersOf(this, tensor, isVariable));
     return result;
   });
 
   patch(engine, 'disposeTensor', original => function disposeTensor(tensor) {
-    const life = assigningTo === tensor ? undefined : lives.get(tensor);
+    const known = lives.get(tensor);
+    const life = assigningTo === tensor ? undefined : known;
+    if (known === undefined && this.state.tensorInfo.has(tensor.dataId)) otherDied(tensor);
     if (life !== undefined && life.death === null) {
       if (ending !== null) died(life, ending.cause, ending.site, ending.by, ending.what);
       else died(life, 'disposed', activities.siteOf(disposeTensor, 2), '', null);
@@ -156,16 +169,27 @@ function libraryEnding(name) {
   return activity.ending;
 }
 
+// Of a scope that was opened when nobody looked.
+function unseenEnding(name) {
+  if (name.endsWith('__op')) return kOpEnding;
+  const tidy = name === 'unnamed scope' ? 'a tidy' : `tidy "${name}"`;
+  return {cause: 'scope_exit', site: null, by: `${tidy} from before explain() ended`, what: null};
+}
+
 function hookScopes(engine) {
   patch(engine, 'tidy', original => function tidy(nameOrFn, fn) {
     const activity = activities.current();
     const isClosed = activity !== null && activity.isClosed;
     tidySite = isClosed ? kLibrarys : look(tidy, 2).site || kLibrarys;
-    if (nameOrFn === 'backward' && tidySite === kLibrarys && !isClosed && activity !== null) {
-      return activities.run(
-          activities.part('backward', true), () => original.call(this, nameOrFn, fn));
+    try {
+      if (nameOrFn === 'backward' && tidySite === kLibrarys && !isClosed && activity !== null) {
+        return activities.run(
+            activities.part('backward', true), () => original.call(this, nameOrFn, fn));
+      }
+      return original.call(this, nameOrFn, fn);
+    } finally {
+      tidySite = null; // if it opened no scope
     }
-    return original.call(this, nameOrFn, fn);
   });
 
   // Ops open scopes too, named after them.
@@ -194,6 +218,8 @@ function hookScopes(engine) {
     const outer = ending;
     if (librarys !== undefined) {
       ending = kernel === null && librarys !== 'op' ? libraryEnding(librarys) : kOpEnding;
+    } else if (activeScope != null && !(kScope in activeScope)) {
+      ending = unseenEnding(activeScope.name);
     } else if (scope !== null) {
       scope.isAsync = result != null && typeof result.then === 'function';
       ending = {cause: 'scope_exit', site: scope.site, by: `${scope.label} ended`, what: scope};

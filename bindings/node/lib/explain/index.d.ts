@@ -32,6 +32,7 @@ export interface LeakGroup {
   what: string;
   count: number;
   bytes: number;
+  /** Of those that V8 has not collected. */
   ids: number[];
 }
 

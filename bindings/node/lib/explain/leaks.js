@@ -1,7 +1,7 @@
 'use strict';
 // Which tensors are alive, and since when: grouped by the line and the op that made them.
 
-const {alive} = require('./lives');
+const {alive, observers} = require('./lives');
 const lives = require('./lives');
 const {place} = require('./story');
 
@@ -11,8 +11,55 @@ class Mark {
   }
 }
 
+// Tensors that were dropped are counted, by the line and the op that made them, and by the last mark
+// before their birth.
+let epochs = [];
+
+function newEpoch(serial, mark) {
+  epochs.push({serial, mark, groups: new Map()});
+}
+
+function forgetDropped() {
+  epochs = [];
+  newEpoch(0, null);
+}
+forgetDropped();
+
+observers.forgotten = forgetDropped;
+observers.dropped = life => {
+  count(epochs.findLast(epoch => epoch.serial <= life.serial).groups, life);
+};
+
 function mark() {
-  return new Mark(lives.births);
+  const made = new Mark(lives.births);
+  // A mark that is gone divides nothing.
+  const all = epochs;
+  epochs = [];
+  for (const epoch of all) {
+    if (epoch.mark === null || epoch.mark.deref() !== undefined) epochs.push(epoch);
+    else for (const [key, group] of epoch.groups) addTo(epochs.at(-1).groups, key, group);
+  }
+  newEpoch(made.serial, new WeakRef(made));
+  return made;
+}
+
+function addTo(groups, key, {count, bytes, ids, ...rest}) {
+  let group = groups.get(key);
+  if (group === undefined) {
+    group = {...rest, count: 0, bytes: 0, ids: []};
+    groups.set(key, group);
+  }
+  group.count += count;
+  group.bytes += bytes;
+  group.ids.push(...ids);
+}
+
+// Adds a life to its group.
+function count(groups, life, ids = []) {
+  addTo(groups, `${life.site === null ? -1 : life.site.index} ${what(life)}`, {
+    site: place(life.site), op: life.op, layer: life.layer, owner: life.owner, what: what(life),
+    count: 1, bytes: life.nbytes, ids,
+  });
 }
 
 function bytes(n) {
@@ -23,7 +70,7 @@ function bytes(n) {
   return `${Number(n.toPrecision(4))} ${units[unit]}`;
 }
 
-function count(n, noun) {
+function plural(n, noun) {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }
 
@@ -38,28 +85,21 @@ function what(life) {
   return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
 }
 
-// The tensors born since the mark (or ever) that are alive: an array of {site, op, count, bytes,
-// ids}, most bytes first, whose toString() is the table.
+// The tensors born since the mark (or ever) that were not disposed: an array of {site, op, count,
+// bytes, ids}, most bytes first, whose toString() is the table. Of those that V8 has collected there
+// is no id.
 function leaks(since) {
   if (since !== undefined && !(since instanceof Mark)) {
     throw new TypeError(`leaks: expected what mark() gave, got: ${typeof since}`);
   }
   const first = since === undefined ? 0 : since.serial;
   const groups = new Map();
-  for (const life of alive.values()) {
-    if (life.serial < first) continue;
-    const key = `${life.site === null ? -1 : life.site.index} ${what(life)}`;
-    let group = groups.get(key);
-    if (group === undefined) {
-      group = {
-        site: place(life.site), op: life.op, layer: life.layer, owner: life.owner,
-        what: what(life), count: 0, bytes: 0, ids: [],
-      };
-      groups.set(key, group);
-    }
-    group.count++;
-    group.bytes += life.nbytes;
-    group.ids.push(life.id);
+  for (const life of alive) {
+    if (life.serial >= first) count(groups, life, [life.id]);
+  }
+  for (const epoch of epochs) {
+    if (epoch.serial < first) continue;
+    for (const [key, group] of epoch.groups) addTo(groups, key, group);
   }
   const list = [...groups.values()].sort((a, b) => b.bytes - a.bytes || b.count - a.count);
   Object.defineProperties(list, {
@@ -86,16 +126,16 @@ function summary(limit = 20) {
   const lines = [];
   const show = list => {
     lines.push(table(list.slice(0, limit)));
-    if (list.length > limit) lines.push(`  and at ${count(list.length - limit, 'other place')}`);
+    if (list.length > limit) lines.push(`  and at ${plural(list.length - limit, 'other place')}`);
   };
   const size = list => `(${bytes(sum(list, 'bytes'))})`;
   if (tensors.length > 0) {
-    lines.push(`tenure: ${count(sum(tensors, 'count'), 'tensor')} ${size(tensors)} alive at exit, born at`);
+    lines.push(`tenure: ${plural(sum(tensors, 'count'), 'tensor')} ${size(tensors)} alive at exit, born at`);
     show(tensors);
   }
   if (variables.length > 0) {
     const start = tensors.length > 0 ? '  and' : 'tenure:';
-    lines.push(`${start} ${count(sum(variables, 'count'), 'variable')} ${size(variables)}` +
+    lines.push(`${start} ${plural(sum(variables, 'count'), 'variable')} ${size(variables)}` +
         `${tensors.length > 0 ? '' : ' alive at exit'}, made at`);
     show(variables);
   }

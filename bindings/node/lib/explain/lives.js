@@ -1,7 +1,12 @@
 'use strict';
 // The life of every tensor: where it was born and of what, the tidy and the layer it was born in,
 // what ended it and where. A record is a few words, found from the tensor for as long as that is
-// reachable; records of tensors that were never disposed are listed too, by id.
+// reachable; records of tensors that were never disposed are listed too.
+//
+// A tensor that is dropped, and collected, without ever being disposed is a leak by TensorFlow.js's
+// count, but nobody can ask for its story again: it is counted, and its record goes. Tensors that
+// were born one after another hold a token together, as one registration for each would cost more
+// than the rest of explaining.
 
 const {current} = require('./activities');
 const attached = require('./attached');
@@ -9,6 +14,9 @@ const attached = require('./attached');
 const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
 
 class Life {
+  #group; // lists it at its place until it dies
+  #place;
+
   constructor(id, op, dtype, shape, name, nbytes, site, scope, activity, owner, storage) {
     this.id = id;
     this.serial = births++;
@@ -26,6 +34,13 @@ class Life {
     this.isOptimizers = activity !== null && activity.kind === 'optimizer';
     this.kept = null;        // the site of tf.keep
     this.death = null;
+    this.#group = group;
+    this.#place = group.length;
+    group.push(this);
+  }
+
+  leaveGroup() {
+    this.#group[this.#place] = null;
   }
 }
 
@@ -42,7 +57,8 @@ class Storage {
   constructor(id, nbytes) {
     this.id = id;
     this.nbytes = nbytes;
-    this.tensors = 0;
+    this.tensors = 0; // that we know of
+    this.others = 0;  // from before explain()
     this.freed = false;
   }
 }
@@ -68,8 +84,26 @@ class Scope {
 }
 
 let births = 0;
-const alive = new Map(); // id -> Life
+const alive = new Set(); // of Life
 let nextStorage = 1;
+
+const kGroup = 64;
+let group = []; // lives of the tensors that hold the token
+let token = {};
+const collected = new FinalizationRegistry(dropAll);
+collected.register(token, group);
+
+function dropAll(lives) {
+  for (const life of lives) {
+    if (life !== null && alive.delete(life)) observers.dropped(life);
+  }
+}
+
+function newGroup() {
+  group = [];
+  token = {};
+  collected.register(token, group);
+}
 
 // What was recorded before explain(false) is incomplete, and not looked at again.
 let firstLife = 0;
@@ -77,6 +111,7 @@ let firstStorage = 1;
 
 function forgetAll() {
   alive.clear();
+  observers.forgotten();
   firstLife = births;
   firstStorage = nextStorage;
 }
@@ -97,8 +132,11 @@ const storages = {
   },
 };
 
-// Told of everything, when there is one: see trace.js.
-const observers = {trace: null};
+const observers = {
+  trace: null,          // told of everything, when there is one: see trace.js
+  dropped: () => {},    // told of a life whose tensor was collected undisposed: see leaks.js,
+  forgotten: () => {},  // and when none is to be remembered
+};
 
 function storageOf(dataId, nbytes) {
   let storage = storages.get(dataId);
@@ -114,16 +152,19 @@ function nameOf(tensor) {
   return tensor.name && !/^\d+$/.test(tensor.name) ? tensor.name : '';
 }
 
-function born(tensor, op, site, scope, owner) {
+// `holders` tells how many tensors have the data, with this one.
+function born(tensor, op, site, scope, owner, holders) {
   const nbytes = tensor.size * (kBytes[tensor.dtype] || 0);
   const known = storages.get(tensor.dataId);
   const storage = known === undefined ? storageOf(tensor.dataId, nbytes) : known;
+  if (known === undefined) storage.others = holders() - 1;
   const life = new Life(
       tensor.id, op, tensor.dtype, tensor.shape, nameOf(tensor), nbytes, site, scope, current(),
       owner, storage);
   storage.tensors++;
-  attached.lives.set(tensor, life);
-  alive.set(tensor.id, life);
+  attached.lives.set(tensor, life, token);
+  alive.add(life);
+  if (group.length === kGroup) newGroup();
   if (observers.trace !== null) observers.trace.born(life, known === undefined);
   return life;
 }
@@ -131,19 +172,30 @@ function born(tensor, op, site, scope, owner) {
 function died(life, cause, site, by, ending) {
   life.death = new Death(cause, site, by, ending);
   life.storage.tensors--;
-  alive.delete(life.id);
+  alive.delete(life);
+  life.leaveGroup();
   if (observers.trace !== null) observers.trace.died(life);
 }
 
 // A variable lets go of one storage and takes another.
 function assigned(variable) {
   const life = lives.get(variable);
-  if (life === undefined) return;
+  if (life === undefined) {
+    const storage = storages.get(variable.dataId);
+    if (storage !== undefined) storage.others++;
+    return;
+  }
   const isNew = storages.get(variable.dataId) === undefined;
   life.storage.tensors--;
   life.storage = storageOf(variable.dataId, life.nbytes);
   life.storage.tensors++;
   if (observers.trace !== null) observers.trace.assigned(life, isNew);
+}
+
+// A tensor from before explain() lets go of its data.
+function otherDied(tensor) {
+  const storage = storages.get(tensor.dataId);
+  if (storage !== undefined && storage.others > 0) storage.others--;
 }
 
 function freed(dataId) {
@@ -155,6 +207,6 @@ function freed(dataId) {
 }
 
 module.exports = {
-  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers,
+  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers, otherDied,
   get births() { return births; },
 };

@@ -91,10 +91,11 @@ function during(activity, op, site) {
 }
 
 function dataRow(life) {
-  const {freed, tensors} = life.storage;
+  const {freed, others, tensors} = life.storage;
   const text = freed ? 'its data was freed' :
       tensors === 0 ? 'its data lives on, held by what was there before explain()' :
-      `its data lives on in ${tensors} other tensor${tensors === 1 ? '' : 's'}`;
+      `its data lives on in ${tensors} other tensor${tensors === 1 ? '' : 's'}` +
+          `${others > 0 ? ', and in what was there before explain()' : ''}`;
   return `  ${'holders'.padEnd(9)} ${text}`;
 }
 

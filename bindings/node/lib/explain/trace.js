@@ -43,7 +43,7 @@ class Trace {
     this.threads = [true]; // which are taken
     this.steps = new WeakMap(); // model -> those trained so far
     const known = new Set();
-    for (const life of alive.values()) {
+    for (const life of alive) {
       this.birth(life, !known.has(life.storage), true);
       known.add(life.storage);
     }

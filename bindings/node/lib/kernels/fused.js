@@ -7,11 +7,9 @@ const b = require('../bridge');
 const ACTIVATIONS = ['linear', 'relu', 'relu6', 'elu', 'leakyrelu', 'prelu', 'sigmoid'];
 
 function putFused(backend, {bias, preluActivationWeights}, {activation, leakyreluAlpha}) {
-  const code = activation == null ? 0 : ACTIVATIONS.indexOf(activation);
-  if (code < 0) throw new Error(`tenure: no activation ${activation} can be fused`);
   b.putMaybeTensor(backend, bias);
   b.putMaybeTensor(backend, preluActivationWeights);
-  b.putInt(code);
+  b.putChoice(ACTIVATIONS, activation == null ? 'linear' : activation);
   b.putDouble(leakyreluAlpha == null ? 0.2 : leakyreluAlpha);
 }
 

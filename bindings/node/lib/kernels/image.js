@@ -38,7 +38,7 @@ function cropAndResize({inputs, backend, attrs}) {
   b.putTensor(backend, inputs.boxes);
   b.putTensor(backend, inputs.boxInd);
   b.putInts(attrs.cropSize);
-  b.putInt(INTERPOLATIONS.indexOf(attrs.method));
+  b.putChoice(INTERPOLATIONS, attrs.method);
   b.putDouble(attrs.extrapolationValue);
   return b.run(backend);
 }
@@ -74,8 +74,8 @@ function transform({inputs, backend, attrs}) {
   b.start(TRANSFORM);
   b.putTensor(backend, inputs.image);
   b.putTensor(backend, inputs.transforms);
-  b.putInt(INTERPOLATIONS.indexOf(interpolation));
-  b.putInt(FILL_MODES.indexOf(fillMode));
+  b.putChoice(INTERPOLATIONS, interpolation);
+  b.putChoice(FILL_MODES, fillMode);
   b.putInts(outputShape == null ? inputs.image.shape.slice(1, 3) : outputShape);
   b.putDouble(fillValue);
   return b.run(backend);

@@ -103,6 +103,7 @@ function stridedSlice(args) {
     attrs.shrinkAxisMask,
   );
   if (info.isIdentity) return share(backend, x, info.finalShape);
+  backend.dataOf(x.dataId); // an empty slice of what is gone is an error too
   if (util.sizeFromShape(info.finalShape) === 0)
     return backend.makeTensorInfo(info.finalShape, x.dtype, []);
   b.start(STRIDED_SLICE);

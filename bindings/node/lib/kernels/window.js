@@ -30,7 +30,7 @@ function putWindow(axes, {strides, dilations, pad, dimRoundingMode, dataFormat})
     b.putInts(pairs.map((pair) => pair[0]));
     b.putInts(pairs.map((pair) => pair[1]));
   }
-  b.putInt(dimRoundingMode == null ? 0 : ROUNDINGS.indexOf(dimRoundingMode));
+  b.putChoice(ROUNDINGS, dimRoundingMode == null ? 'floor' : dimRoundingMode);
 }
 
 function putConv(axes, attrs) {

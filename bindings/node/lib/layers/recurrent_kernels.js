@@ -15,8 +15,8 @@ function kernel(code, kind) {
     b.start(code);
     b.putTensors(backend, inputs);
     b.putInt(kind);
-    b.putInt(ACTIVATIONS.indexOf(attrs.activation));
-    b.putInt(ACTIVATIONS.indexOf(attrs.recurrentActivation));
+    b.putChoice(ACTIVATIONS, attrs.activation);
+    b.putChoice(ACTIVATIONS, attrs.recurrentActivation);
     for (const flag of FLAGS) b.putInt(attrs[flag] ? 1 : 0);
     return b.runMany(backend);
   };

@@ -1,0 +1,44 @@
+// What handles (layers, datasets, readers) hold their objects by. A handle that was moved from, or
+// made without an object, holds none: any use of it but dropping it or putting another into it is a
+// ValueError that says so.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "tenure/export.h"
+
+namespace tenure::detail {
+
+[[noreturn]] TENURE_API void raise_empty_handle(const char* name);
+
+// The name of a handle's class, as an argument of a template.
+template <std::size_t n>
+struct HandleName {
+  constexpr HandleName(const char (&literal)[n]) { std::copy_n(literal, n, text); }
+  char text[n];
+};
+
+// A std::shared_ptr or std::unique_ptr that is not followed when it is null.
+template <class Pointer, HandleName name>
+class Held {
+ public:
+  Held() = default;
+  Held(Pointer pointer) : pointer_(std::move(pointer)) {}
+  auto& operator*() const { return *checked(); }
+  auto* operator->() const { return checked().get(); }
+  const Pointer& pointer() const { return pointer_; }  // may be null
+  bool operator==(const Held& other) const = default;
+
+ private:
+  const Pointer& checked() const {
+    if (pointer_ == nullptr) [[unlikely]]
+      raise_empty_handle(name.text);
+    return pointer_;
+  }
+  Pointer pointer_;
+};
+
+}  // namespace tenure::detail

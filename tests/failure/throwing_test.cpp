@@ -1,0 +1,440 @@
+// What a user's own code throws, at every point where it is called: it arrives as it is, nothing is
+// leaked, and the same call then runs through.
+#include <functional>
+
+#include "faults.h"
+
+namespace tenure::testing {
+namespace {
+
+using nn::Batch;
+using nn::Dataset;
+
+struct Mine {  // no std::exception, and no Error of ours
+  int value = 0;
+};
+
+// Throws when it is passed for the nth time.
+struct Fuse {
+  int nth = 0;  // 0: never
+  int passed = 0;
+  void operator()() {
+    if (++passed == nth) throw Mine{nth};
+  }
+};
+
+using Call = std::function<Floats()>;
+
+struct Place {
+  const char* name;
+  std::function<Call(std::shared_ptr<Fuse>)> prepare;  // what the call uses lives in it
+  bool changes = false;  // each call gives other numbers, as training does
+  bool builds = false;   // what it has built when it fails stays
+};
+void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
+
+Tensor input() { return tensor({1.F, 2.F, 3.F, 4.F}, {4, 1}); }
+Tensor target() { return tensor({2.F, 4.F, 6.F, 8.F}, {4, 1}); }
+
+struct FusedLayer : nn::LayerBase {
+  explicit FusedLayer(std::shared_ptr<Fuse> given) : fuse(std::move(given)) {}
+  void build(const Shape& shape) override {
+    (*fuse)();
+    w = add_weight("w", {shape[-1], 1}, {.initializer = "ones"});
+    (*fuse)();
+  }
+  Tensor call(const Tensor& x, const nn::Call&) override {
+    (*fuse)();
+    Tensor y = matmul(x, *w);
+    (*fuse)();
+    return y;
+  }
+  std::shared_ptr<Fuse> fuse;
+  std::optional<Variable> w;
+};
+
+struct FusedCallback : nn::CallbackBase {
+  explicit FusedCallback(std::shared_ptr<Fuse> given) : fuse(std::move(given)) {}
+  void on_train_begin(nn::Training&) override { (*fuse)(); }
+  void on_train_end(nn::Training&) override { (*fuse)(); }
+  void on_epoch_begin(nn::Training&) override { (*fuse)(); }
+  void on_epoch_end(nn::Training&, const nn::Logs&) override { (*fuse)(); }
+  void on_batch_begin(nn::Training&) override { (*fuse)(); }
+  void on_batch_end(nn::Training&, const nn::Logs&) override { (*fuse)(); }
+  std::shared_ptr<Fuse> fuse;
+};
+
+struct Parts {
+  std::optional<nn::Layer> layer = {};
+  nn::DenseOptions dense = {.units = 1, .kernel_initializer = "ones"};
+  nn::CompileOptions compile = {.optimizer = nn::SGD({.learning_rate = 0.01}), .loss = "mse"};
+  nn::FitOptions fit = {
+      .epochs = 2, .batch_size = 2, .shuffle = false, .verbose = nn::Verbose::silent};
+  std::optional<Dataset> data = {};
+};
+
+// A fit of a small model, some part of which has a fuse.
+Call fitting(Parts parts) {
+  auto model = std::make_shared<nn::Sequential>(
+      std::vector<nn::Layer>{parts.layer ? *parts.layer : nn::Dense(parts.dense)});
+  model->compile(parts.compile);
+  return [model, parts] {
+    const nn::History history =
+        parts.data ? model->fit(*parts.data, parts.fit) : model->fit(input(), target(), parts.fit);
+    Floats all = floats(model->predict(input()));
+    all.push_back(static_cast<float>(history["loss"].size()));
+    return all;
+  };
+}
+
+Dataset generated(const std::shared_ptr<Fuse>& fuse) {
+  return Dataset::from_generator([fuse] {
+    (*fuse)();
+    return [fuse, left = 2]() mutable -> std::optional<Batch> {
+      (*fuse)();
+      if (left-- == 0) return std::nullopt;
+      return Batch{{input()}, {target()}, {}};
+    };
+  });
+}
+
+// The gradient of a sum.
+Floats gradient_of(const std::function<Tensor(Tensor)>& fn) {
+  const Tensor x = input();
+  GradientTape tape;
+  tape.watch(x);
+  return floats(tape.gradient(sum(fn(x)), x));
+}
+
+Tensor branches_and_loops(Fuse& fuse, Tensor x) {
+  x = cond(
+      greater(sum(x), 0),
+      [&] {
+        fuse();
+        return x * 2.0;
+      },
+      [&] {
+        fuse();
+        return x - 1.0;
+      });
+  auto [i, y] = while_loop(
+      [&](Tensor count, Tensor) {
+        fuse();
+        return less(count, 2);
+      },
+      [&](Tensor count, Tensor v) {
+        fuse();
+        return std::pair(count + 1, v * 1.5);
+      },
+      std::pair(tensor(0), x));
+  auto [last, all] = scan(
+      [&](Tensor s, Tensor row) {
+        fuse();
+        return std::pair(s + row, s * row);
+      },
+      zeros({1}), y);
+  return last + sum(all);
+}
+
+Tensor doubled(const std::shared_ptr<Fuse>& fuse, const Tensor& x) {
+  return custom_gradient(
+      [fuse](const std::vector<Tensor>& in) {
+        (*fuse)();
+        return CustomResult{in[0] * 2.0, [fuse](Tensor dy) {
+                              (*fuse)();
+                              return std::vector<Tensor>{dy * 2.0};
+                            }};
+      },
+      {x});
+}
+
+const Place kPlaces[] = {
+    {"tidy",
+     [](auto fuse) -> Call {
+       return [fuse] {
+         return floats(tidy("outer", [&] {
+           const Tensor x = input();
+           const Tensor y = tidy("inner", [&] {
+             const Tensor z = x * 2.0;
+             (*fuse)();
+             return z + 1.0;
+           });
+           (*fuse)();
+           return y * x;
+         }));
+       };
+     }},
+    {"session",
+     [](auto fuse) -> Call {
+       return [fuse] {
+         Session session;
+         return session.run([&] {
+           const Tensor x = input();
+           (*fuse)();
+           return floats(x);
+         });
+       };
+     }},
+    {"function",
+     [](auto fuse) -> Call {
+       auto f = function("f", [fuse](Tensor x) {
+         const Tensor y = tanh(x);
+         (*fuse)();
+         return y * 2.0;
+       });
+       return [f] { return floats(f(input())); };
+     }},
+    {"function_with_a_tape",
+     [](auto fuse) -> Call {
+       auto w = std::make_shared<Variable>(tensor({3.F}));
+       auto f = function("f", [fuse, w](Tensor x) {
+         GradientTape tape;
+         const Tensor y = sum(x * *w);
+         (*fuse)();
+         const Tensor g = tape.gradient(y, *w);
+         (*fuse)();
+         w->assign(*w + g * 0.0);
+         (*fuse)();
+         return g;
+       });
+       return [f, w] { return floats(f(input())); };
+     }},
+    {"checkpoint",
+     [](auto fuse) -> Call {
+       auto part = checkpoint("part", [fuse](Tensor x) {
+         (*fuse)();
+         return tanh(x) * 2.0;
+       });
+       return [part] { return gradient_of([&](Tensor x) { return part(part(x)); }); };
+     }},
+    {"custom_gradient",
+     [](auto fuse) -> Call {
+       return [fuse] { return gradient_of([&](Tensor x) { return doubled(fuse, x); }); };
+     }},
+    {"custom_gradient_in_a_function",
+     [](auto fuse) -> Call {
+       auto f = function("f", [fuse](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         return tape.gradient(sum(doubled(fuse, x)), x);
+       });
+       return [f] { return floats(f(input())); };
+     }},
+    {"control_flow",
+     [](auto fuse) -> Call {
+       return
+           [fuse] { return gradient_of([&](Tensor x) { return branches_and_loops(*fuse, x); }); };
+     }},
+    {"control_flow_in_a_function",
+     [](auto fuse) -> Call {
+       auto f = function("f", [fuse](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         return tape.gradient(sum(branches_and_loops(*fuse, x)), x);
+       });
+       return [f] { return floats(f(input())); };
+     }},
+    {"value_and_grad",
+     [](auto fuse) -> Call {
+       return [fuse] {
+         auto [y, g] = value_and_grad([&](Tensor x) {
+           const Tensor squared = square(x);
+           (*fuse)();
+           return sum(squared);
+         })(input());
+         return floats(g);
+       };
+     }},
+    {"profile",
+     [](auto fuse) -> Call {
+       return [fuse] {
+         auto [y, told] = profile([&] {
+           const Tensor x = tanh(input());
+           (*fuse)();
+           return x + 1.0;
+         });
+         return floats(y);
+       };
+     }},
+    {"layer", [](auto fuse) { return fitting({.layer = nn::make_layer<FusedLayer>(fuse)}); }, true,
+     true},
+    {"loss",
+     [](auto fuse) {
+       Parts parts;
+       parts.compile.loss = nn::Loss([fuse](Tensor y, Tensor p) {
+         (*fuse)();
+         return mean(square(y - p), {-1});
+       });
+       return fitting(parts);
+     },
+     true, true},
+    {"metric",
+     [](auto fuse) {
+       Parts parts;
+       parts.compile.metrics = {nn::Metric(
+           [fuse](Tensor y, Tensor p) {
+             (*fuse)();
+             return mean(square(y - p), {-1});
+           },
+           "mine")};
+       return fitting(parts);
+     },
+     true, true},
+    {"initializer",
+     [](auto fuse) {
+       Parts parts;
+       parts.dense.kernel_initializer = nn::Initializer([fuse](const Shape& shape, DType dtype) {
+         (*fuse)();
+         return ones(shape, dtype);
+       });
+       parts.dense.bias_initializer = parts.dense.kernel_initializer;
+       return fitting(parts);
+     },
+     true, true},
+    {"regularizer",
+     [](auto fuse) {
+       Parts parts;
+       parts.dense.kernel_regularizer = nn::Regularizer([fuse](Tensor w) {
+         (*fuse)();
+         return sum(square(w)) * 0.01;
+       });
+       return fitting(parts);
+     },
+     true, true},
+    {"constraint",
+     [](auto fuse) {
+       Parts parts;
+       parts.dense.kernel_constraint = nn::Constraint([fuse](Tensor w) {
+         (*fuse)();
+         return relu(w);
+       });
+       return fitting(parts);
+     },
+     true, true},
+    {"activation",
+     [](auto fuse) {
+       Parts parts;
+       parts.dense.activation = nn::ActivationFn([fuse](Tensor x) {
+         (*fuse)();
+         return x * 1.5;
+       });
+       return fitting(parts);
+     },
+     true, true},
+    {"schedule",
+     [](auto fuse) {
+       Parts parts;
+       parts.compile.optimizer = nn::SGD({.learning_rate = nn::Schedule([fuse](Tensor step) {
+                                            (*fuse)();
+                                            return 0.01 / (step + 1.0);
+                                          })});
+       return fitting(parts);
+     },
+     true, true},
+    {"learning_rate_scheduler",
+     [](auto fuse) {
+       Parts parts;
+       parts.fit.callbacks = {nn::LearningRateScheduler([fuse](int, double rate) {
+         (*fuse)();
+         return rate * 0.5;
+       })};
+       return fitting(parts);
+     },
+     true, true},
+    {"callback",
+     [](auto fuse) {
+       Parts parts;
+       parts.fit.callbacks = {nn::make_callback<FusedCallback>(fuse)};
+       return fitting(parts);
+     },
+     true, true},
+    {"generator",
+     [](auto fuse) {
+       Parts parts;
+       parts.data = generated(fuse);
+       return fitting(parts);
+     },
+     true, true},
+    {"prefetched_generator",
+     [](auto fuse) {
+       Parts parts;
+       parts.data = generated(fuse).prefetch(2);
+       return fitting(parts);
+     },
+     true, true},
+    {"dataset_map_and_filter",
+     [](auto fuse) {
+       Parts parts;
+       parts.data = Dataset::from_tensors(input(), target())
+                        .map([fuse](Batch batch) {
+                          (*fuse)();
+                          return batch;
+                        })
+                        .filter([fuse](const Batch&) {
+                          (*fuse)();
+                          return true;
+                        })
+                        .batch(2);
+       return fitting(parts);
+     },
+     true, true},
+};
+
+struct Throwing : ::testing::TestWithParam<Place> {
+  void TearDown() override { trim_pool(); }
+};
+
+TEST_P(Throwing, arrives_as_it_is_and_leaves_nothing) {
+  const Place& place = GetParam();
+  Floats expected;
+  {
+    expected = place.prepare(std::make_shared<Fuse>())();
+  }
+  for (int nth = 1;; ++nth) {
+    ASSERT_LT(nth, 1000);
+    const Counters outside = Counters::now();
+    {
+      const auto fuse = std::make_shared<Fuse>(Fuse{.nth = nth});
+      const Call call = place.prepare(fuse);
+      const Counters before = Counters::now();
+      bool thrown = false;
+      try {
+        EXPECT_EQ(call(), expected) << nth;
+      } catch (const Mine& mine) {
+        thrown = true;
+        EXPECT_EQ(mine.value, nth);
+      }
+      if (!thrown) {
+        EXPECT_LT(fuse->passed, nth) << "what was thrown did not arrive";
+        EXPECT_GT(nth, 1) << "it was never called";
+        break;
+      }
+      if (!place.builds) {
+        EXPECT_EQ(Counters::now(), before) << nth;
+      }
+      const Floats again = call();
+      EXPECT_EQ(again.size(), expected.size()) << nth;
+      if (!place.changes) {
+        EXPECT_EQ(again, expected) << nth;
+      }
+    }
+    ASSERT_EQ(Counters::now(), outside) << nth;
+    if (HasFailure()) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, Throwing, ::testing::ValuesIn(kPlaces),
+                         [](const auto& place) { return std::string(place.param.name); });
+
+TEST(ThrowingJobs, what_a_fit_in_the_background_threw_arrives_with_its_result) {
+  const auto fuse = std::make_shared<Fuse>(Fuse{.nth = 4});
+  nn::Sequential model({nn::Dense({.units = 1})});
+  model.compile({.loss = "mse"});
+  Job<nn::History> job = model.fit_async(
+      input(), target(), {.epochs = 3, .callbacks = {nn::make_callback<FusedCallback>(fuse)}});
+  EXPECT_THROW(job.get(), Mine);
+  EXPECT_EQ(model.fit(input(), target(), {.verbose = nn::Verbose::silent})["loss"].size(), 1U);
+}
+
+}  // namespace
+}  // namespace tenure::testing

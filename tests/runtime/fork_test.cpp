@@ -1,0 +1,252 @@
+// What the child of a fork can do: everything, with threads of its own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "report/recorded.h"
+#include "support/child.h"
+#include "support/expect.h"
+
+namespace tenure {
+namespace {
+
+using testing::floats;
+using testing::here;
+using testing::in_child;
+using testing::kCanFork;
+
+class Fork : public testing::Recorded {
+ protected:
+  void SetUp() override {
+    if (!kCanFork) GTEST_SKIP() << "ThreadSanitizer knows no threads after a fork";
+    threads_ = num_threads();
+    set_num_threads(4);  // teams, on whatever machine
+  }
+  void TearDown() override {
+    if (kCanFork) set_num_threads(threads_);
+  }
+
+ private:
+  int threads_ = 1;
+};
+
+Tensor positive(std::int64_t n) {
+  return matmul(ones({n, n}) * 0.01, ones({n, n}) * 0.01) + eye(n) * static_cast<float>(n);
+}
+
+// Large enough for several threads, each in its own way.
+void use_threads() {
+  const Tensor a = ones({300, 300});
+  EXPECT_EQ(matmul(a, a)[0][0].item<float>(), 300.f);
+  EXPECT_EQ(sum(ones({1000, 1000})).item<float>(), 1e6f);
+  EXPECT_EQ(floats(conv2d(ones({4, 32, 32, 16}), ones({3, 3, 16, 16})))[0], 144.f);
+  EXPECT_EQ(exp(zeros({400'000}))[7].item<float>(), 1.f);
+  EXPECT_EQ(cholesky(stack({positive(64), positive(64), positive(64), positive(64)})).rank(), 3);
+  EXPECT_EQ(sort(ones({200'000}))[0].item<float>(), 1.f);
+  EXPECT_EQ(ones({3}).read_async<float>().get(), testing::Floats(3, 1.f));
+  EXPECT_EQ(
+      run([]() -> Task<int> { co_return co_await start_job<int>([](JobControl&) { return 2; }); }),
+      2);
+  EXPECT_EQ(start([]() -> Task<int> { co_return 3; }).get(), 3);
+}
+
+void train() {
+  const nn::Sequential model({nn::Dense({.units = 64, .activation = "relu", .input_shape = {32}}),
+                              nn::Dense({.units = 4})});
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const Tensor x = ones({256, 32}), y = ones({256, 4});
+  model.fit(x, y, {.batch_size = 64, .verbose = nn::Verbose::silent});
+  model.fit(nn::Dataset::from_tensors(x, y).batch(64).prefetch(2),
+            {.verbose = nn::Verbose::silent});
+  model.fit_async(x, y, {.verbose = nn::Verbose::silent}).get();
+  EXPECT_EQ(model.predict_async(x).get().shape(), Shape({256, 4}));
+}
+
+TEST_F(Fork, a_child_of_a_process_that_used_threads_uses_its_own) {
+  use_threads();
+  train();
+  in_child([] {
+    use_threads();
+    train();
+    use_threads();
+  });
+  use_threads();
+}
+
+TEST_F(Fork, a_childs_child_does_too) {
+  use_threads();
+  in_child([] {
+    use_threads();
+    in_child([] {
+      use_threads();
+      train();
+    });
+    use_threads();
+  });
+}
+
+TEST_F(Fork, a_thread_that_is_not_the_first_may_fork) {
+  use_threads();
+  std::thread([] {
+    use_threads();
+    in_child([] {
+      use_threads();
+      std::thread(use_threads).join();
+      train();
+    });
+    use_threads();
+  }).join();
+  use_threads();
+}
+
+TEST_F(Fork, a_child_may_exit) {
+  use_threads();
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    alarm(120);
+    use_threads();
+    std::exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST_F(Fork, a_job_of_the_parent_ends_in_the_child_with_an_error_that_says_so) {
+  std::atomic<bool> open = false;
+  const auto line = here().line() + 1;
+  Job<int> job = start_job<int>([&](JobControl&) {
+    open.wait(false);
+    return 5;
+  });
+  Job<int> queued_behind = start([&]() -> Task<int> { co_return co_await job + 1; });
+  in_child([&] {
+    const std::string text = testing::message_of<CancelledError>([&] { job.get(); });
+    EXPECT_HAS(text, "left behind by a fork");
+    EXPECT_HAS(text, "fork_test.cpp:" + std::to_string(line));
+    EXPECT_TRUE(job.ready());
+    EXPECT_THROW(queued_behind.get(), CancelledError);
+    EXPECT_THROW(run([&]() -> Task<int> { co_return co_await job; }), CancelledError);
+    EXPECT_EQ(start_job<int>([](JobControl&) { return 6; }).get(), 6);
+  });
+  open = true;
+  open.notify_all();
+  EXPECT_EQ(queued_behind.get(), 6);
+}
+
+TEST_F(Fork, a_loop_goes_on_in_the_child_without_the_jobs_of_the_parent) {
+  std::atomic<bool> open = false;
+  Job<int> job = start_job<int>([&](JobControl&) {
+    open.wait(false);
+    return 5;
+  });
+  {
+    TaskLoop loop;
+    Job<int> waiting = loop.add([&]() -> Task<int> { co_return co_await job; });
+    Job<int> other = loop.add([]() -> Task<int> { co_return 1; });
+    loop.step();
+    in_child([&] {
+      loop.run();
+      EXPECT_THROW(waiting.get(), CancelledError);
+      EXPECT_EQ(other.get(), 1);
+    });
+    open = true;
+    open.notify_all();
+    loop.run();
+    EXPECT_EQ(waiting.get(), 5);
+  }
+}
+
+TEST_F(Fork, a_pass_that_was_begun_before_it_ends_in_the_child_with_an_error) {
+  const nn::Dataset batches = nn::Dataset::from_tensors(ones({64, 2})).batch(1).prefetch(2);
+  nn::DatasetIterator pass = batches.iterate();
+  ASSERT_TRUE(pass.next().has_value());
+  in_child([&] {
+    const std::string text = testing::message_of<ValueError>([&] {
+      while (pass.next()) {
+      }
+    });
+    EXPECT_HAS(text, "begun before a fork");
+    int count = 0;
+    for (nn::Batch& batch : batches) count += static_cast<int>(batch.x.size());
+    EXPECT_EQ(count, 64);
+    const nn::DatasetIterator dropped = std::move(pass);
+  });
+  int count = 1;
+  while (pass.next()) ++count;
+  EXPECT_EQ(count, 64);
+}
+
+TEST_F(Fork, a_child_does_not_write_into_the_recording_of_its_parent) {
+  const report::Run run = record([&] {
+    const Tensor before = ones({3}).set_name("before");
+    in_child([&] {
+      const Tensor inside = (before + 1).set_name("in the child");
+      use_threads();
+    });
+    const Tensor after = (before * 2).set_name("after");
+  });
+  EXPECT_EQ(testing::named(run, "before").size(), 1u);
+  EXPECT_EQ(testing::named(run, "after").size(), 1u);
+  EXPECT_EQ(testing::named(run, "in the child").size(), 0u);
+  EXPECT_FALSE(run.cut_short);
+}
+
+// Whatever others are in the middle of: the child has all of the library for itself.
+TEST_F(Fork, a_child_made_while_others_are_inside_operations_waits_for_none_of_them) {
+  std::atomic<bool> stop = false;
+  Variable shared(ones({64}), {.name = "shared"});
+  auto twice = function("twice", [&](Tensor x) { return x * 2 + shared; });
+  auto learn = function("learn", [&](Tensor x) { shared.assign(shared * 0.5 + x * 0.5); });
+  const Tensor common = ones({64});
+  twice(common);
+  learn(common);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; !stop; ++i) {
+          tidy("step", [&] {
+            const Tensor x = ones({64 + i % 7 * 100}).set_name("x");
+            (void)(x * 2 + common[i % 64]);
+            (void)twice(common);
+            if (t == 0) learn(common);
+            if (t == 1) shared.assign(common * 1);
+            if (t == 2) (void)matmul(ones({200, 200}), ones({200, 200}));
+            if (t == 3) (void)common.read_async<float>().get();
+            if (i % 16 == 0) trim_pool();
+          });
+          if (i % 8 == 0) (void)memory();
+        }
+      });
+    }
+    for (int i = 0; i < 20 && !HasFailure(); ++i) {
+      in_child([&] {
+        tidy("child", [&] {
+          const Tensor x = ones({64}).set_name("x");
+          EXPECT_EQ(floats(common * 2 + x)[0], 3.f);
+          (void)twice(common);
+          learn(common);
+          shared.assign(x);
+          EXPECT_EQ(floats(twice(common))[0], 3.f);
+          (void)matmul(ones({200, 200}), ones({200, 200}));
+          EXPECT_EQ(common.read_async<float>().get()[0], 1.f);
+          (void)nn::Dense({.units = 2})(ones({1, 3}));
+        });
+        (void)memory();
+        trim_pool();
+        Session session;
+        session.run([] { ones({3}); });
+        session.close();
+      });
+    }
+    stop = true;
+  }
+}
+
+}  // namespace
+}  // namespace tenure
