@@ -12,6 +12,7 @@
 #include "tenure/error.h"
 #include "tenure/function.h"
 #include "tenure/gradient.h"
+#include "tenure/handle.h"
 #include "tenure/image.h"
 #include "tenure/indexing.h"
 #include "tenure/io.h"

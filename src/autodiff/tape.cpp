@@ -6,6 +6,7 @@
 
 #include "core/raise.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/ledger.h"
 #include "memory/raise_recorded.h"
 #include "memory/text.h"
@@ -48,7 +49,7 @@ class Step final : public ops::GradContext {
   }
   bool needs(int input) const override {
     const TapeValue& value = node_.inputs[static_cast<std::size_t>(input)];
-    return has_gradient(value.dtype) && reached_.contains(value.id);
+    return value.tracked && reached_.contains(value.id);
   }
   bool flows(int output) const override { return dy_[static_cast<std::size_t>(output)].defined(); }
   const Shape& x_shape(int input) const override {
@@ -103,8 +104,8 @@ Tensor own(Tensor gradient, std::source_location site) {
 // Inside the tape, for the time of a call; its user may let go of it meanwhile.
 class Tape::Using {
  public:
-  Using(Tape& tape, const char* op, std::source_location site)
-      : tape_(tape), entered_(tape.enter(op, site)) {
+  Using(Tape& tape, To what, const char* op, std::source_location site)
+      : tape_(tape), entered_(tape.enter(what, op, site)) {
     tape_.retain();
   }
   ~Using() {
@@ -144,15 +145,20 @@ void Tape::clear() noexcept {
   tracked_.clear();
 }
 
-bool Tape::enter(const char* op, std::source_location site) {
+bool Tape::enter(To what, const char* op, std::source_location site) {
   const auto self = reinterpret_cast<std::uintptr_t>(&t_context);  // no other thread's
   std::uintptr_t inside = 0;
   if (!user_.compare_exchange_strong(inside, self, std::memory_order_acquire,
                                      std::memory_order_relaxed)) [[unlikely]] {
     // Closed: its home still has it in its list.
     if (inside == self || (inside & kClosed) != 0) return false;
+    if (is_left_behind() && what == To::record) {
+      stop();
+      return false;
+    }
     raise_in_use(op, site);
   }
+  user_forks_.store(forks(), std::memory_order_relaxed);
   user_site_.store(site, std::memory_order_relaxed);
   user_op_.store(op, std::memory_order_relaxed);
   return true;
@@ -167,22 +173,28 @@ void Tape::leave() noexcept {
   clear();
 }
 
+bool Tape::is_left_behind() const { return user_forks_.load(std::memory_order_relaxed) != forks(); }
+
 void Tape::raise_in_use(const char* op, std::source_location site) {
   const std::source_location other = user_site_.load(std::memory_order_relaxed);
   const char* other_op = user_op_.load(std::memory_order_relaxed);
   throw_recorded<TapeError>(
-      told(fmt::format("{}: {} is in use on another thread", op, title()),
+      told(fmt::format("{}: {} {}", op, title(),
+                       is_left_behind() ? "was in use on a thread that a fork left in the parent"
+                                        : "is in use on another thread"),
            {line_of("born", *label_.get()),
             {"in use", site_text(other), other_op != nullptr ? other_op : ""},
             used_line(site, op)},
-           "a tape is used by one thread at a time: let the other finish first, or give each "
-           "thread a tape of its own."),
+           is_left_behind()
+               ? "what it saved may not be whole: make a new tape in the child."
+               : "a tape is used by one thread at a time: let the other finish first, or give each "
+                 "thread a tape of its own."),
       site, other);
 }
 
 bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRef attrs,
                   std::source_location site) {
-  if (!records() || !enter(op.name, site)) return false;
+  if (!records() || !enter(To::record, op.name, site)) return false;
   ops::Keep keep;
   bool watched = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -222,6 +234,7 @@ void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor>
     value.id = header.value_id;
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
+    value.tracked = has_gradient(value.dtype) && tracked_.contains(value.id);
     const bool kept =
         op.keeps_input != nullptr ? op.keeps_input(attrs, i) : has_bit(keep.inputs, i);
     if (kept) value.saved = save(in[i], label_);
@@ -252,7 +265,7 @@ void Tape::abandon() noexcept {
 
 void Tape::read(const Tensor& value, std::source_location site) {
   if (!options_.watch_variables || !records()) return;
-  const Using inside(*this, "read", site);
+  const Using inside(*this, To::record, "read", site);
   if (inside.entered()) tracked_.insert(Access::header(value)->value_id);
 }
 
@@ -268,7 +281,7 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
         {line_of("born", header), line_of("tape", *label_.get()), used_line(site, "watch")},
         "cast it to a floating dtype first, and watch the result.");
   }
-  const Using inside(*this, "watch", site);
+  const Using inside(*this, To::use, "watch", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("watch", fmt::format("{} was used up by its gradient()", title()), site);
   }
@@ -295,7 +308,7 @@ std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const TapeNode& node = nodes_[i];
     behind[i] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const TapeValue& value) {
-      return has_gradient(value.dtype) && reached.contains(value.id);
+      return value.tracked && reached.contains(value.id);
     });
     if (!behind[i]) continue;
     for (const TapeValue& value : node.outputs) reached.insert(value.id);
@@ -378,7 +391,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
                                    const std::vector<Source>& sources,
                                    const GradientOptions& options, std::source_location site) {
   for (const Tensor& target : targets) checked(target, "gradient");
-  const Using inside(*this, "gradient", site);
+  const Using inside(*this, To::use, "gradient", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("gradient",
                   fmt::format("a tape gives its gradient once, and {} gave it at {}", title(),
@@ -443,7 +456,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
 }
 
 std::size_t Tape::saved_bytes(std::source_location site) {
-  const Using inside(*this, "saved_bytes", site);
+  const Using inside(*this, To::use, "saved_bytes", site);
   std::unordered_set<const Storage*> storages;
   std::size_t bytes = 0;
   const auto add = [&](const TapeValue& value) {

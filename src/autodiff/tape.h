@@ -34,6 +34,7 @@ struct TapeValue {
   std::uint64_t id = 0;
   Shape shape;
   DType dtype = DType::float32;
+  bool tracked = false;  // of an input: was watched, or made of what was, when the op was recorded
   Saved saved;
 };
 
@@ -79,9 +80,12 @@ class Tape final : public ops::Recorder {
   std::string title() const;
   [[noreturn]] void raise_used_up(const char* op, const std::string& problem,
                                   std::source_location site);
-  // False when this thread is inside already, as ops of its own gradient() are.
-  bool enter(const char* op, std::source_location site);
+  // False when this thread is inside already, as ops of its own gradient() are; and for one that
+  // would record, when a thread is inside that a fork left behind: such a tape has stopped.
+  enum class To : std::uint8_t { record, use };
+  bool enter(To what, const char* op, std::source_location site);
   void leave() noexcept;
+  bool is_left_behind() const;  // by whoever is inside
   [[noreturn]] void raise_in_use(const char* op, std::source_location site);
   void clear() noexcept;
 
@@ -89,6 +93,7 @@ class Tape final : public ops::Recorder {
   std::atomic<std::uintptr_t> user_{0};  // the thread that is inside; kClosed beside it, or alone
   std::atomic<std::source_location> user_site_{};
   std::atomic<const char*> user_op_{nullptr};
+  std::atomic<std::uint32_t> user_forks_{0};  // when it came inside (fork.h)
   const TapeOptions options_;
   const LabelRef label_;
   // Of whoever is inside.

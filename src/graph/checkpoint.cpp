@@ -5,6 +5,7 @@
 
 #include "graph/at_counter.h"
 #include "graph/control.h"
+#include "graph/passes/passes.h"
 #include "graph/trace.h"
 #include "ops/apply.h"
 #include "ops/recorder.h"
@@ -26,7 +27,8 @@ std::shared_ptr<const Graph> lifted(Graph graph, bool with_assigned) {
   }
   graph.captures.clear();
   graph.variables.clear();
-  return std::make_shared<const Graph>(std::move(graph));
+  // What no result needs, the call leaves out; so does whoever computes it again.
+  return std::make_shared<const Graph>(remove_dead(std::move(graph)));
 }
 
 std::vector<Tensor> with_lifted(const Graph& graph, std::span<const Tensor> in,

@@ -9,6 +9,7 @@
 #include "memory/ledger.h"
 #include "memory/slab.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "ops/recorder.h"
 #include "ops/reseed.h"
 #include "tensor/variable_state.h"
@@ -55,8 +56,9 @@ Tensor Trace::symbol(Layout layout, detail::For whom, const char* op, std::sourc
                      std::uint64_t value_id) {
   const auto value = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({layout.shape, layout.dtype});
-  symbols_.push_back(Access::adopt(new_symbolic(context_, std::move(layout), {id_, body_, value},
-                                                graph_.function, whom, op, site, value_id)));
+  symbols_.push_back(
+      Access::adopt(new_symbolic(detail::context(), std::move(layout), {id_, body_, value},
+                                 graph_.function, whom, op, site, value_id)));
   return symbols_.back();
 }
 
@@ -138,7 +140,7 @@ void Trace::add_node(const ops::OpDef& op, std::span<const Tensor> in, ops::Attr
   node.attrs = ops::AttrsBox(attrs);
   node.random = op.reseed != nullptr || draws(op, attrs);
   node.unrecorded = unrecorded != 0;
-  node.site = context_.call.op != nullptr ? context_.call.site : site;
+  node.site = detail::user_site(site);
   for (const Tensor& x : in) node.in.push_back(Access::header(x)->value);
   const std::uint64_t value_id = op.same_value ? Access::header(in.back())->value_id : 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -220,7 +222,7 @@ Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
                    std::source_location site) {
   const Tensor own_value = value_of(variable, site);
   const Header& value = *Access::header(own_value);
-  return Access::adopt(new_symbolic(context_, value.layout, {id_, body_, value.value},
+  return Access::adopt(new_symbolic(detail::context(), value.layout, {id_, body_, value.value},
                                     graph_.function, For::user, "read", site, variable->id));
 }
 

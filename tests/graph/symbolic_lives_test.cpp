@@ -97,5 +97,42 @@ TEST(SymbolicLives, L4_a_disposed_argument_is_refused_in_a_trace) {
       "mul: input 0 was disposed");
 }
 
+TEST(SymbolicLives, L12_a_tidy_of_a_task_in_a_trace_ends_what_was_made_in_it) {
+  expect_disposed(
+      [](Tensor x) {
+        return run([](Tensor in) -> Task<Tensor> {
+          Tensor out;
+          tidy("of the task", [&] { out = in * 2.f; });
+          co_return out + 1.f;
+        }(x));
+      },
+      "scope_exit");
+}
+
+TEST(Gradient, L14_a_read_from_before_the_tape_is_not_connected_whatever_the_op) {
+  Variable v(tensor({2.f}));
+  const Tensor x = tensor({3.f});
+  const Tensor before = v.read();
+  const auto by_variable = [&](auto op) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(op(before, x), {x, v}, {.zero_if_unconnected = true})[1];
+  };
+  EXPECT_EQ(floats(by_variable([](Tensor a, Tensor b) { return a * b; })), Floats{0.f});
+  EXPECT_EQ(floats(by_variable([](Tensor a, Tensor b) { return a + b; })), Floats{0.f});
+}
+
+TEST(Checkpoint, L30_its_gradient_leaves_out_what_the_call_left_out) {
+  Function f = checkpoint([](Tensor x) {
+    const Tensor unused = gather(x, tensor({0, 5}));  // out of range
+    return x * 2.f;
+  });
+  const Tensor x = tensor({1.f, 2.f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  EXPECT_EQ(floats(tape.gradient(y, x)), Floats(2, 2.f));
+}
+
 }  // namespace
 }  // namespace tenure::testing

@@ -196,6 +196,35 @@ TEST_F(Fork, a_child_does_not_write_into_the_recording_of_its_parent) {
   EXPECT_FALSE(run.cut_short);
 }
 
+TEST_F(Fork, a_tape_that_another_thread_was_using_records_no_more_in_the_child) {
+  const Tensor x = full({3}, 2.f);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  std::atomic<int> stage = 0;
+  const Tensor y = custom_gradient(
+      [&](const std::vector<Tensor>& in) {
+        return CustomResult{in[0] * 2, [&](Tensor dy) {
+                              stage = 1;
+                              stage.notify_all();
+                              stage.wait(1);
+                              return std::vector<Tensor>{dy * 2};
+                            }};
+      },
+      {x});
+  std::thread other([&] { (void)tape.gradient(y, x); });
+  stage.wait(0);
+  in_child([&] {
+    EXPECT_EQ(floats(square(x))[0], 4.f);
+    EXPECT_HAS(testing::message_of<TapeError>([&] { (void)tape.gradient(y, x); }), "fork");
+    GradientTape own;
+    own.watch(x);
+    EXPECT_EQ(floats(own.gradient(square(x), x))[0], 4.f);
+  });
+  stage = 2;
+  stage.notify_all();
+  other.join();
+}
+
 // Whatever others are in the middle of: the child has all of the library for itself.
 TEST_F(Fork, a_child_made_while_others_are_inside_operations_waits_for_none_of_them) {
   std::atomic<bool> stop = false;
