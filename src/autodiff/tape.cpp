@@ -129,12 +129,16 @@ Tape::Tape(TapeOptions options, std::source_location site)
   events::span_began(this, "tape", options_.name, site);
 }
 
-void Tape::stop() noexcept {
-  if (recording_.exchange(false, std::memory_order_acq_rel)) events::span_ended(this);
+void Tape::stop() noexcept { recording_.store(false, std::memory_order_release); }
+
+// A tape whose thread or task ended records no more, and is there until its user lets go of it.
+void Tape::end_span() noexcept {
+  if (span_open_.exchange(false, std::memory_order_relaxed)) events::span_ended(this);
 }
 
 void Tape::close() noexcept {
   stop();
+  end_span();
   if (user_.fetch_or(kClosed, std::memory_order_acq_rel) == 0) clear();
   if (Context* current = t_context) ops::drop_stopped(*current);
   release();
@@ -407,14 +411,14 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   // Whatever happens from here on, a tape that is not persistent ends empty.
   struct Finish {
     Tape& tape;
-    bool was_recording = !tape.options_.persistent && tape.recording_.exchange(false);
     ~Finish() {
       if (tape.options_.persistent) return;
       tape.clear();
       ops::drop_stopped(context());
-      if (was_recording) events::span_ended(&tape);
+      tape.end_span();
     }
   } const finish{*this};
+  if (!options_.persistent) stop();
 
   IdSet source_ids, reached;
   for (const Source& source : sources) source_ids.insert(id_of(source));

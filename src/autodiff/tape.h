@@ -88,12 +88,14 @@ class Tape final : public ops::Recorder {
   bool is_left_behind() const;  // by whoever is inside
   [[noreturn]] void raise_in_use(const char* op, std::source_location site);
   void clear() noexcept;
+  void end_span() noexcept;
 
   static constexpr std::uintptr_t kClosed = 1;
   std::atomic<std::uintptr_t> user_{0};  // the thread that is inside; kClosed beside it, or alone
   std::atomic<std::source_location> user_site_{};
   std::atomic<const char*> user_op_{nullptr};
   std::atomic<std::uint32_t> user_forks_{0};  // when it came inside (fork.h)
+  std::atomic<bool> span_open_{true};  // in a recording
   const TapeOptions options_;
   const LabelRef label_;
   // Of whoever is inside.

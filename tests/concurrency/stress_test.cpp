@@ -241,7 +241,7 @@ const std::vector<Verb>& verbs() {
            transfer(moved, own);
            own.run([&] { (void)(inside + moved); });
            // Or more: whoever lists what lives holds each for a moment.
-           EXPECT_GE(own.close().size(), 2u);
+           EXPECT_GE(own.close().disposed.size(), 2u);
            EXPECT_TRUE(inside.is_disposed());
          });
        }},

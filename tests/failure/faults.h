@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "memory/pool.h"
+#include "memory/ledger.h"
 #include "support/expect.h"
 
 namespace tenure::testing {

@@ -275,9 +275,9 @@ TEST_F(GraphFaults, a_session_is_closed_or_stays_open) {
   expect_survives_failures<Domain>({.make = [] { return std::make_unique<Domain>(); },
                                     .call =
                                         [](Domain& s) {
-                                          const std::vector<Story> disposed = s.session.close();
+                                          const SessionReport report = s.session.close();
                                           disarm();
-                                          return Floats{static_cast<float>(disposed.size())};
+                                          return Floats{static_cast<float>(report.disposed.size())};
                                         },
                                     .unchanged =
                                         [](Domain& s) {

@@ -110,9 +110,10 @@ TEST(Outlived, a_hundred_thousand_lost_tensors_and_spans_are_each_looked_at_once
     b.make(7, {.thread = 1});  // a thread without spans
   }
   const std::vector<Finding> found = findings(b.run());
-  ASSERT_EQ(found.size(), 1u) << texts(found);
-  EXPECT_EQ(line_of(b.run(), found[0]), 4u);
-  EXPECT_EQ(found[0].count, static_cast<std::uint64_t>(kMany));
+  const auto tape = std::ranges::find_if(
+      found, [&](const Finding& finding) { return line_of(b.run(), finding) == 4u; });
+  ASSERT_NE(tape, found.end()) << texts(found);
+  EXPECT_EQ(tape->count, static_cast<std::uint64_t>(kMany));
 }
 
 TEST(Outlived, says_of_a_symbolic_tensor_that_it_is_to_be_returned) {
