@@ -65,6 +65,7 @@ void empty_pages(std::byte* base, std::size_t bytes) noexcept {
 }
 
 std::byte* map_objects(std::size_t bytes) {
+  if (no_object_pages.load(std::memory_order_relaxed)) throw std::bad_alloc();
   std::byte* base = map_aligned(bytes, bytes, MAP_NORESERVE);
   if (base == nullptr) throw std::bad_alloc();
   LSAN_REGISTER_ROOT_REGION(base, bytes);

@@ -1,6 +1,7 @@
 // Pages of the host, as the system gives and takes them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace tenure::detail {
@@ -20,5 +21,8 @@ void empty_pages(std::byte* base, std::size_t bytes) noexcept;
 // For objects that stay at their addresses for as long as the process lives, aligned to `bytes`, a
 // power of two. Throws std::bad_alloc.
 std::byte* map_objects(std::size_t bytes);
+
+// Tests only: while it is set, there are no pages for objects.
+inline std::atomic<bool> no_object_pages{false};
 
 }  // namespace tenure::detail
