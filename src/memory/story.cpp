@@ -374,7 +374,9 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
                                              : fmt::format("input {}", use.input);
   const std::string problem =
       fmt::format("{}: {} belongs to {} and was used in {}", use.op, which, home, here);
-  if (header.storage != nullptr) {
+  // Another thread may be ending it meanwhile.
+  if (auto& shown = const_cast<Header&>(header); try_pin(shown)) {
+    const Pinned pinned{shown};
     for (const Holder& holder : holders_of(*header.storage)) {
       const bool is_it = holder.story.id == story.id && holder.is_tensor == (owner == nullptr);
       if (!is_it) story.other_holders.push_back(holder.text);
