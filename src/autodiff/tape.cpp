@@ -200,21 +200,22 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
                   std::source_location site) {
   if (!records() || !enter(To::record, op.name, site)) return false;
   ops::Keep keep;
-  bool watched = false;
+  Watched watched;
+  bool any = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const Header& header = *Access::header(in[i]);
-    if (!tracked_.contains(header.value_id) || !has_gradient(header.layout.dtype)) continue;
-    watched = true;
+    if (!is_tracked(*Access::header(in[i]))) continue;
+    any = true;
+    if (i < watched.size()) watched.set(i);
     keep = keep | op.grad_keeps.of(i);
   }
-  if (!watched) {
+  if (!any) {
     leave();
     return false;
   }
   try {
     nodes_.emplace_back();  // filled where it lies: it is large
     try {
-      fill_in(nodes_.back(), op, in, attrs, keep);
+      fill_in(nodes_.back(), op, in, attrs, keep, watched);
     } catch (...) {
       nodes_.pop_back();
       throw;
@@ -226,8 +227,12 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
   return true;
 }
 
+bool Tape::is_tracked(const Header& header) const {
+  return tracked_.contains(header.value_id) && has_gradient(header.layout.dtype);
+}
+
 void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
-                   ops::AttrsRef attrs, ops::Keep keep) const {
+                   ops::AttrsRef attrs, ops::Keep keep, Watched watched) const {
   node.op = &op;
   node.attrs = ops::AttrsBox(attrs);
   node.keep = keep;
@@ -238,7 +243,7 @@ void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor>
     value.id = header.value_id;
     value.shape = header.layout.shape;
     value.dtype = header.layout.dtype;
-    value.tracked = has_gradient(value.dtype) && tracked_.contains(value.id);
+    value.tracked = i < watched.size() ? watched[i] : is_tracked(header);
     const bool kept =
         op.keeps_input != nullptr ? op.keeps_input(attrs, i) : has_bit(keep.inputs, i);
     if (kept) value.saved = save(in[i], label_);

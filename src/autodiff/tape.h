@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <source_location>
 #include <unordered_map>
@@ -69,8 +70,11 @@ class Tape final : public ops::Recorder {
   class Using;
   using Gradients = std::unordered_map<std::uint64_t, Tensor>;
 
+  using Watched = std::bitset<64>;  // the first inputs of an op
+
+  bool is_tracked(const Header& header) const;
   void fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
-               ops::AttrsRef attrs, ops::Keep keep) const;
+               ops::AttrsRef attrs, ops::Keep keep, Watched watched) const;
   // Marks the nodes that lie between a source and anything later.
   std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
   void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
@@ -95,7 +99,7 @@ class Tape final : public ops::Recorder {
   std::atomic<std::source_location> user_site_{};
   std::atomic<const char*> user_op_{nullptr};
   std::atomic<std::uint32_t> user_forks_{0};  // when it came inside (fork.h)
-  std::atomic<bool> span_open_{true};  // in a recording
+  std::atomic<bool> span_open_{true};         // in a recording
   const TapeOptions options_;
   const LabelRef label_;
   // Of whoever is inside.

@@ -69,6 +69,7 @@ TEST(Models, L21_inputs_are_disposed_and_the_model_dropped_while_it_learns) {
       EXPECT_EQ(job.get().epochs.size(), 3u);
     } else {
       job.cancel();
+      job.wait();
     }
   }
 }

@@ -187,8 +187,7 @@ TEST(Sessions, requests_cross_each_other) {
     const std::size_t passed = session.close().passed_on.size();
     EXPECT_GE(passed, 2u);  // the span and the capture; the read where it is still in flight
     EXPECT_LE(passed, 3u);
-    EXPECT_TRUE(kept.is_disposed());
-    EXPECT_EQ(session.memory().live_bytes, 0u);
+    EXPECT_TRUE(kept.is_disposed());  // its bytes go when the watcher does not look at it any more
     EXPECT_EQ(floats(sent)[0], number + 1.f);
     EXPECT_EQ((*mine.span)[0], number + 1.f);
     {
