@@ -165,8 +165,10 @@ TEST(Sessions, requests_cross_each_other) {
       why_alive(table);
     }
   });
+  std::vector<std::unique_ptr<Session>> served;
   const auto serve = [&](int number) {
-    Session session({.name = "request"});
+    auto owned = std::make_unique<Session>(SessionOptions{.name = "request"});
+    Session& session = *owned;
     Handed mine, taken;
     Tensor kept, sent;
     session.run([&] {
@@ -193,6 +195,7 @@ TEST(Sessions, requests_cross_each_other) {
     {
       const std::lock_guard lock(mutex);
       taken = std::exchange(handed, std::move(mine));
+      served.push_back(std::move(owned));
     }
     if (!taken.span) return;
     const float first = (*taken.span)[0];
@@ -208,6 +211,8 @@ TEST(Sessions, requests_cross_each_other) {
   }
   threads.clear();
   stop = true;
+  watcher.join();
+  for (const auto& session : served) EXPECT_EQ(session->memory().live_bytes, 0u);
 }
 
 }  // namespace
