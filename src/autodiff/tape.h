@@ -17,6 +17,7 @@
 #include <atomic>
 #include <bitset>
 #include <cstdint>
+#include <deque>
 #include <source_location>
 #include <unordered_map>
 #include <vector>
@@ -104,7 +105,7 @@ class Tape final : public ops::Recorder {
   const LabelRef label_;
   // Of whoever is inside.
   IdSet tracked_;
-  std::vector<TapeNode> nodes_;
+  std::deque<TapeNode> nodes_;  // a node is large, and never moves
   std::source_location first_gradient_{};
 };
 

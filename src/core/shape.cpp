@@ -40,8 +40,8 @@ void raise_not_countable(std::string_view op, const Shape& shape, DType dtype) {
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim < 0; })) {
     raise<ShapeError>("{}: negative dimension: {}", op, shape);
   }
-  raise<ShapeError>("{}: more {} than can be counted: {}", op,
-                    is_countable(shape, DType::int8) ? "bytes" : "elements", shape);
+  raise<ShapeError>("{}: more {} than can be counted: {} of {}", op,
+                    is_countable(shape, DType::int8) ? "bytes" : "elements", shape, dtype);
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
