@@ -277,12 +277,15 @@ void visit_argument(T& value, Visit&& visit) {
 
 struct FunctionState;
 
-// A function that traces: given symbolic arguments, calls the user's function, and gives the
-// tensors in its result and (as `shape`) the result with empty handles.
+// What only the typed half of a call can do.
 struct Tracing {
   void* object = nullptr;
+  // Given symbolic arguments, calls the user's function, and gives the tensors in its result and
+  // (as `shape`) the result with empty handles.
   std::vector<Tensor> (*trace)(void* object, std::vector<Tensor> symbols,
                                std::shared_ptr<void>& shape) = nullptr;
+  // Makes room for a result of that shape, before the call changes anything.
+  void (*expect)(void* object, const void* shape) = nullptr;
 };
 
 // The part of a Function that does not depend on its types.
@@ -291,10 +294,9 @@ class TENURE_API FunctionCore {
   FunctionCore(std::string_view name, FunctionOptions options, std::source_location site);
 
   // One call: `in` are the arguments' tensors (those of `donated` given away, by position), `out`
-  // becomes the result's. Returns the result's shape.
-  std::shared_ptr<void> call(Key& key, std::span<const Tensor> in,
-                             std::span<const std::size_t> donated, TensorList& out,
-                             const Tracing& tracing, std::source_location site) const;
+  // becomes the result's.
+  void call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
+            TensorList& out, const Tracing& tracing, std::source_location site) const;
 
   void input(int argument, std::vector<Dim> dims);  // -1: the next
 
@@ -386,22 +388,27 @@ class Function<R(A...)> {
       ++position;
     };
     std::apply([&](auto&... each) { (add(each), ...); }, arguments);
+    using Result = std::conditional_t<std::is_void_v<R>, std::tuple<>, R>;
     struct Call {
       const Function& function;
       Arguments& arguments;
+      std::optional<Result> result = {};
     } object{*this, arguments};
-    const auto tracing = [](void* call, std::vector<Tensor> symbols, std::shared_ptr<void>& shape) {
+    const auto trace = [](void* call, std::vector<Tensor> symbols, std::shared_ptr<void>& shape) {
       const Call& own = *static_cast<Call*>(call);
       return own.function.trace(own.arguments, std::move(symbols), shape);
     };
-    const std::shared_ptr<void> shape =
-        core_.call(key, in.span(), given.span(), out, {&object, tracing}, site);
+    const auto expect = [](void* call, const void* shape) {
+      if constexpr (!std::is_void_v<R>) {
+        static_cast<Call*>(call)->result.emplace(*static_cast<const R*>(shape));
+      }
+    };
+    core_.call(key, in.span(), given.span(), out, {&object, trace, expect}, site);
     if constexpr (!std::is_void_v<R>) {
-      R result = *static_cast<const R*>(shape.get());
       std::size_t next = 0;
-      detail::visit_argument(result,
+      detail::visit_argument(*object.result,
                              [&](Tensor& tensor) { tensor = std::move(out.span()[next++]); });
-      return result;
+      return std::move(*object.result);
     }
   }
 

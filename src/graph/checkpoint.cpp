@@ -9,6 +9,7 @@
 #include "graph/trace.h"
 #include "ops/apply.h"
 #include "ops/recorder.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 
@@ -52,10 +53,11 @@ void trace_call(const Graph& graph, std::span<const Tensor> in, std::span<Tensor
   std::vector<Tensor> made(attrs.bodies[0]->results.size() + (attrs.tells_counter ? 1 : 0));
   ops::apply_into(kCall, all, ops::ref(attrs), site, made);
   std::copy_n(made.begin(), out.size(), out.begin());
-  std::size_t next = out.size();
+  std::vector<Variable> assigned;
   for (const VariableUse& use : graph.variables) {
-    if (use.assigned) Access::variable(use.variable).assign(Arg(made[next++], site));
+    if (use.assigned) assigned.push_back(Access::variable(use.variable));
   }
+  detail::assign_all(assigned, std::span(made).subspan(out.size(), assigned.size()), site);
 }
 
 // What a call draws comes from here, so that the counter it began at is known.

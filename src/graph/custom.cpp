@@ -7,6 +7,7 @@
 #include "graph/trace.h"
 #include "ops/apply.h"
 #include "ops/custom.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 
 namespace tenure::graph {
@@ -37,10 +38,9 @@ ops::Grads run_gradient(ops::GradContext& g) {
   std::vector<Tensor> in{g.dy()}, out(attrs.graph->results.size());
   for (std::size_t i = inputs + 1; i < g.inputs(); ++i) in.push_back(g.x(static_cast<int>(i)));
   interpret(*attrs.graph, in, out, site);
-  std::size_t next = out.size() - attrs.assigned.size();
-  for (const auto& variable : attrs.assigned) {
-    Access::variable(variable).assign(Arg(out[next++], site));
-  }
+  std::vector<Variable> assigned;
+  for (const auto& variable : attrs.assigned) assigned.push_back(Access::variable(variable));
+  detail::assign_all(assigned, std::span(out).last(assigned.size()), site);
   std::vector<Tensor> grads(g.inputs());
   for (std::size_t i = 0; i < inputs; ++i) {
     if (attrs.result_of[i]) grads[i + 1] = out[*attrs.result_of[i]];

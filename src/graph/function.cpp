@@ -266,9 +266,8 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
                            std::source_location site)
     : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
-std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
-                                         std::span<const std::size_t> donated, TensorList& out,
-                                         const Tracing& tracing, std::source_location site) const {
+void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
+                        TensorList& out, const Tracing& tracing, std::source_location site) const {
   checked(state_, "call");
   const events::Span span("call", state_->label->text, site, state_->number);
   const graph::Donation donation(in, donated, state_->label, site);
@@ -302,13 +301,14 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
     dropped.clear();
     if (!warning.empty()) warn(warning);
   }
+  tracing.expect(tracing.object, shape.get());
   out.resize(program->written().results.size());
   Context& current = context();
   const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
   graph::check_captures(program->written(), site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);
-    return shape;
+    return;
   }
   graph::check_arguments(program->written(), in, site);
   if (state_->options.checkpoint) {
@@ -317,7 +317,6 @@ std::shared_ptr<void> FunctionCore::call(Key& key, std::span<const Tensor> in,
     graph::interpret(program->written(), in, out.span(), site);
   }
   donation.end();
-  return shape;
 }
 
 void FunctionCore::input(int argument, std::vector<Dim> dims) {

@@ -8,6 +8,7 @@
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/unrecorded.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -208,11 +209,14 @@ void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor>
     }
   }
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = take(graph.results[i]);
+  std::vector<Variable> assigned;
+  std::vector<Tensor> next;
   for (const VariableUse& use : graph.variables) {
-    if (use.assigned) {
-      Access::variable(use.variable).assign(Arg(take(*use.assigned), site));
-    }
+    if (!use.assigned) continue;
+    assigned.push_back(Access::variable(use.variable));
+    next.push_back(take(*use.assigned));
   }
+  detail::assign_all(assigned, next, site);
 }
 
 }  // namespace tenure::graph

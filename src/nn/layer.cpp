@@ -19,6 +19,7 @@
 #include "nn/loading.h"
 #include "ops/recorder.h"
 #include "tensor/access.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/control.h"
 #include "tenure/create.h"
@@ -435,9 +436,11 @@ void LayerBase::before_dispose(std::source_location) {}
 std::string LayerBase::config() const { return "{}"; }
 
 void LayerBase::reset_states(std::source_location site) {
-  for (Variable slot : state_->slots) {
-    slot.assign(Arg(zeros(slot.shape(), slot.dtype(), site), site));
+  std::vector<Tensor> empty;
+  for (const Variable& slot : state_->slots) {
+    empty.push_back(zeros(slot.shape(), slot.dtype(), site));
   }
+  tenure::detail::assign_all(state_->slots, empty, site);
 }
 
 void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {
@@ -446,7 +449,7 @@ void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_loca
     detail::raise_count("reset_states", *this, "states", slots, values.size(), site);
   }
   detail::check_shapes("reset_states", *this, slots, values, site);
-  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(Arg(values[i], site));
+  tenure::detail::assign_all(slots, values, site);
 }
 
 const std::string& LayerBase::name() const { return state_->options.name; }
@@ -563,8 +566,8 @@ void Layer::set_weights(const std::vector<Tensor>& values, std::source_location 
   if (values.size() != variables.size()) {
     detail::raise_count("set_weights", *base_, "weights", variables, values.size(), site);
   }
-  detail::check_shapes("set_weights", *base_, variables, values, site);  // all or none
-  for (std::size_t i = 0; i < values.size(); ++i) variables[i].assign(Arg(values[i], site));
+  detail::check_shapes("set_weights", *base_, variables, values, site);
+  tenure::detail::assign_all(variables, values, site);
 }
 
 std::int64_t Layer::count_params() const {
@@ -597,7 +600,7 @@ void Layer::reset_states(const std::vector<Tensor>& values, std::source_location
     detail::raise_count("reset_states", *base_, "states", slots, values.size(), site);
   }
   detail::check_shapes("reset_states", *base_, slots, values, site);
-  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(Arg(values[i], site));
+  tenure::detail::assign_all(slots, values, site);
 }
 
 std::vector<Tensor> Layer::get_states(std::source_location site) const {

@@ -17,6 +17,7 @@
 #include "nn/metric.h"
 #include "nn/no_tapes.h"
 #include "nn/training_parts.h"
+#include "tensor/assign.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 
@@ -84,7 +85,7 @@ void MetricBase::accumulate(std::vector<Part> parts) {
     }
     sums.push_back(state.parts[i] + cast(std::move(parts[i].value), DType::float64));
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) state.parts[i].assign(std::move(sums[i]));
+  tenure::detail::assign_all(state.parts, sums, tenure::detail::user_site({}));
 }
 
 std::vector<double> MetricBase::numbers(std::size_t part) const {
@@ -132,7 +133,9 @@ void Metric::reset(std::source_location site) const {
   const CallScope scope("metric", site);
   const std::lock_guard lock(state.mutex);
   const EagerScope eager;
-  for (Variable& part : state.parts) part.assign(zeros(part.shape(), part.dtype()));
+  std::vector<Tensor> none;
+  for (const Variable& part : state.parts) none.push_back(zeros(part.shape(), part.dtype()));
+  tenure::detail::assign_all(state.parts, none, site);
 }
 
 std::string Metric::name() const { return base_->name(); }

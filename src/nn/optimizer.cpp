@@ -13,6 +13,7 @@
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
 #include "nn/training_parts.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -300,21 +301,25 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
                         updates.back().slots.size(), slots.size());
     }
   }
-  const Tensor next = taken + 1;
-
-  // From here on nothing is allocated, and nothing fails.
+  std::vector<Variable> changed;
+  std::vector<Tensor> values;
+  const auto change = [&](const Variable& variable, Tensor value) {
+    changed.push_back(variable);
+    values.push_back(std::move(value));
+  };
   for (std::size_t k = 0; k < given.size(); ++k) {
-    Variable variable = variables[given[k]];
-    std::vector<Variable>& slots = state.slots[state.found.at(variable.id())];
+    const Variable& variable = variables[given[k]];
+    const std::vector<Variable>& slots = state.slots[state.found.at(variable.id())];
     for (std::size_t s = 0; s < slots.size(); ++s) {
-      slots[s].assign(Arg(std::move(updates[k].slots[s]), site));
+      change(slots[s], std::move(updates[k].slots[s]));
     }
-    variable.assign(Arg(std::move(updates[k].value), site));
+    change(variable, std::move(updates[k].value));
   }
   for (std::size_t s = 0; s < state.shared.size(); ++s) {
-    state.shared[s].assign(Arg(prepared.shared.at(s), site));
+    change(state.shared[s], prepared.shared.at(s));
   }
-  state.iterations.assign(Arg(next, site));
+  change(state.iterations, taken + 1);
+  tenure::detail::assign_all(changed, values, site);
 }
 
 double Optimizer::learning_rate(std::source_location site) const {

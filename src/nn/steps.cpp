@@ -11,6 +11,7 @@
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
 #include "tensor/access.h"
+#include "tensor/assign.h"
 #include "tenure/create.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
@@ -92,16 +93,19 @@ TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
   Judged judged = judge(base, compiled, x, y, weight, true, site);
   TensorVector gradients =
       tape.gradient(judged.total, {compiled.trainable.begin(), compiled.trainable.end()}, {}, site);
+  std::vector<Variable> sums;
+  TensorVector next_sums;
   if (!compiled.accumulated.empty()) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      Variable& sum = compiled.accumulated[i];
+      if (!gradients[i].defined()) continue;
+      const Variable& sum = compiled.accumulated[i];
+      sums.push_back(sum);
+      Tensor added = sum + gradients[i];
       if (part == Part::accumulate) {
-        if (gradients[i].defined()) sum.assign(sum + gradients[i]);
-        continue;
-      }
-      if (gradients[i].defined()) {
-        gradients[i] = (sum + gradients[i]) * (1.0 / compiled.options.accumulate);
-        sum.assign(zeros(sum.shape(), sum.dtype()));
+        next_sums.push_back(std::move(added));
+      } else {
+        gradients[i] = std::move(added) * (1.0 / compiled.options.accumulate);
+        next_sums.push_back(zeros(sum.shape(), sum.dtype()));
       }
     }
   }
@@ -113,6 +117,7 @@ TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
       constrained.variable.assign(constrained.constraint(constrained.variable.read(site)));
     }
   }
+  tenure::detail::assign_all(sums, next_sums, site);
   update_metrics(compiled, judged, y, weight);
   return losses_of(std::move(judged));
 }

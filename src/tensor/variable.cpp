@@ -1,5 +1,9 @@
 #include "tenure/variable.h"
 
+#include <algorithm>
+#include <deque>
+#include <vector>
+
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
@@ -7,6 +11,7 @@
 #include "memory/ledger.h"
 #include "memory/text.h"
 #include "memory/transfer.h"
+#include "tensor/assign.h"
 #include "tensor/read_hook.h"
 #include "tensor/variable_state.h"
 
@@ -95,7 +100,81 @@ detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& sta
   return *state;
 }
 
+// Refuses what the variable cannot hold. True inside a trace, which then does the assignment.
+bool check_or_trace(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
+                    std::source_location site) {
+  const Header& header = detail::checked(value, "assign");
+  if (header.layout.shape != variable->shape || header.layout.dtype != variable->dtype) {
+    refuse_value(*variable, header, site);
+  }
+  return detail::trace_assign(variable, value, site);
+}
+
+// An assignment in two halves: making it may fail and changes nothing, commit() cannot fail. The
+// variable is locked from one to the other.
+class Assignment {
+ public:
+  // `own_handles` as in Use.
+  Assignment(detail::VariableState& variable, const Tensor& value, std::source_location site,
+             std::uint32_t own_handles)
+      : variable_(variable),
+        value_(value, "assign", site, own_handles),
+        lock_(variable.mutex),
+        slot_{pinned_slot(variable, site)} {
+    const detail::SessionState* current = detail::context().session;
+    if (slot_.header.session.load(std::memory_order_relaxed) != current) {
+      raise_wrong_session(slot_.header, {.op = "assign", .site = site}, current);
+    }
+    // Tapes, reads or views that still use the old bytes keep them.
+    if (slot_.header.storage->handles.load(std::memory_order_acquire) != 1) {
+      other_ = slot_from(*value_, variable);
+    }
+  }
+
+  void commit() noexcept {
+    if (other_) {
+      std::swap(variable_.value, other_);
+      return;
+    }
+    detail::Storage& storage = *slot_.header.storage;
+    detail::drop_forms(storage);
+    detail::device_transfer(slot_.header.device.type)
+        .within(storage.data, *value_->storage, value_->layout);
+  }
+
+ private:
+  static Header& pinned_slot(detail::VariableState& variable, std::source_location site) {
+    Header& slot = *variable.value.get();
+    if (!try_pin(slot)) raise_disposed(slot, {.op = "assign", .site = site});
+    return slot;
+  }
+
+  detail::VariableState& variable_;
+  Pin value_;
+  std::lock_guard<detail::Mutex> lock_;
+  Saved other_;  // the value to come; then, while it is still pinned, the one that was
+  detail::Pinned slot_;
+};
+
 }  // namespace
+
+void detail::assign_all(std::span<const Variable> variables, std::span<const Tensor> values,
+                        std::source_location site) {
+  std::vector<std::size_t> order;
+  order.reserve(variables.size());
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!check_or_trace(Access::state(variables[i]), values[i], site)) order.push_back(i);
+  }
+  // Whoever locks several variables does so in the order of their addresses.
+  const auto state = [&](std::size_t i) { return Access::state(variables[i]).get(); };
+  std::ranges::stable_sort(order, std::less<>(), state);
+  std::deque<Assignment> assignments;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k + 1 < order.size() && state(order[k]) == state(order[k + 1])) continue;
+    assignments.emplace_back(*state(order[k]), values[order[k]], site, 0);
+  }
+  for (Assignment& assignment : assignments) assignment.commit();
+}
 
 Variable::Variable(Tensor value, VariableOptions options, std::source_location site)
     : state_(std::make_shared<detail::VariableState>()) {
@@ -139,30 +218,8 @@ void Variable::assign(Arg value) {
         {line_of("born", *state_->label.get()), detail::used_line(value.site(), "assign")},
         fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar()));
   }
-  const Layout& given = detail::checked(value.tensor(), "assign").layout;
-  if (given.shape != state_->shape || given.dtype != state_->dtype) {
-    refuse_value(*state_, *Access::header(value.tensor()), value.site());
-  }
-  if (detail::trace_assign(state_, value.tensor(), value.site())) return;
-  const Pin pin(value.tensor(), "assign", value.site(), 1);
-  const std::lock_guard lock(state_->mutex);
-  {
-    Header& slot = *state_->value.get();
-    if (!try_pin(slot)) raise_disposed(slot, {.op = "assign", .site = value.site()});
-    const detail::Pinned pinned{slot};
-    const detail::SessionState* current = detail::context().session;
-    if (slot.session.load(std::memory_order_relaxed) != current) {
-      raise_wrong_session(slot, {.op = "assign", .site = value.site()}, current);
-    }
-    detail::Storage& storage = *slot.storage;
-    if (storage.handles.load(std::memory_order_acquire) == 1) {
-      detail::drop_forms(storage);
-      detail::device_transfer(slot.device.type).within(storage.data, *pin->storage, pin->layout);
-      return;
-    }
-  }
-  // Tapes, reads or views still use the old bytes: they keep them.
-  state_->value = slot_from(*pin, *state_);
+  if (check_or_trace(state_, value.tensor(), value.site())) return;
+  Assignment(*state_, value.tensor(), value.site(), 1).commit();
 }
 
 const Shape& Variable::shape() const { return checked(state_).shape; }

@@ -106,6 +106,22 @@ TEST_F(TrainingFaults, a_step_that_runs_operation_by_operation_updates_all_or_no
                                      .tells_afterwards = true});
 }
 
+// Whoever holds a weight makes the step write it to new bytes, which may not be there.
+TEST_F(TrainingFaults, a_step_with_every_weight_held_updates_all_or_nothing) {
+  struct Held : Trained {
+    std::vector<Tensor> held;
+    Held() : Trained(true) {
+      model.train_on_batch(x, y);
+      held = model.get_weights();
+      for (const Variable& slot : model.optimizer().variables()) held.push_back(slot.read());
+    }
+  };
+  expect_survives_failures<Held>({.make = [] { return std::make_unique<Held>(); },
+                                  .call = [](Held& s) { return one_step(s); },
+                                  .unchanged = [](Held& s) { return s.state(); },
+                                  .tells_afterwards = true});
+}
+
 TEST_F(TrainingFaults, a_model_that_could_not_be_built_is_built_by_the_next_call) {
   expect_survives_failures<Trained>(
       {.make = fresh,
@@ -217,6 +233,22 @@ TEST_F(TrainingFaults, weights_are_set_all_or_none) {
                                      .unchanged = [](Trained& s) { return s.state(); }});
 }
 
+// What each of them refuses on its own, all refuse.
+TEST_F(TrainingFaults, values_of_which_one_is_refused_change_no_weight) {
+  auto trained = warm();
+  const Floats before = trained->state();
+  std::vector<Tensor> values;
+  for (const Tensor& weight : trained->model.get_weights()) values.push_back(weight * 2.0);
+  const std::vector<Tensor> good = values;
+  values.back() = cast(values.back(), DType::float64);
+  EXPECT_THROW(trained->model.set_weights(values), DtypeError);
+  EXPECT_EQ(trained->state(), before);
+  values = good;
+  values.back().dispose();
+  EXPECT_THROW(trained->model.set_weights(values), DisposedError);
+  EXPECT_EQ(trained->state(), before);
+}
+
 // A state that lasts from batch to batch, and gradients of two batches in one step.
 struct Stateful {
   Tensor x = tensor({0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F}, {1, 3, 2});
@@ -268,8 +300,7 @@ TEST_F(TrainingFaults, a_prediction_with_a_state_changes_it_as_a_whole) {
                                             Trained::append(all, y);
                                             return all;
                                           },
-                                      .unchanged = [](Stateful& s) { return s.state(); },
-                                      .tells_afterwards = true});
+                                      .unchanged = [](Stateful& s) { return s.state(); }});
 }
 
 struct Nothing {};

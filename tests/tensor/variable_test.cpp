@@ -1,4 +1,5 @@
 #include "support/expect.h"
+#include "tensor/assign.h"
 
 namespace tenure {
 namespace {
@@ -81,6 +82,38 @@ TEST(Variables, handles_stand_for_one_variable) {
   w.assign(full({1}, 9.f));
   EXPECT_EQ(v.read().item<float>(), 9.f);
   EXPECT_EQ(v.id(), w.id());
+}
+
+TEST(Variables, change_places_when_assigned_together) {
+  const std::vector<Variable> both{Variable(full({2}, 1.f)), Variable(full({2}, 2.f))};
+  detail::assign_all(both, std::vector<Tensor>{both[1].read(), both[0].read()}, testing::here());
+  EXPECT_EQ(floats(both[0].read()), Floats(2, 2.f));
+  EXPECT_EQ(floats(both[1].read()), Floats(2, 1.f));
+}
+
+TEST(Variables, named_twice_take_the_last_value) {
+  const Variable v(full({2}, 1.f));
+  detail::assign_all(std::vector<Variable>{v, v},
+                     std::vector<Tensor>{full({2}, 3.f), full({2}, 4.f)}, testing::here());
+  EXPECT_EQ(floats(v.read()), Floats(2, 4.f));
+}
+
+TEST(Variables, assigned_together_change_all_or_none) {
+  const std::vector<Variable> both{Variable(full({2}, 1.f)), Variable(full({2}, 2.f))};
+  const auto refused = [&](const Tensor& bad) {
+    for (const bool first : {true, false}) {
+      const Tensor good = full({2}, 9.f);
+      const std::vector<Tensor> values = first ? std::vector{bad, good} : std::vector{good, bad};
+      EXPECT_THROW(detail::assign_all(both, values, testing::here()), Error);
+      EXPECT_EQ(floats(both[0].read()), Floats(2, 1.f));
+      EXPECT_EQ(floats(both[1].read()), Floats(2, 2.f));
+    }
+  };
+  refused(ones({3}));
+  refused(ones({2}, DType::int32));
+  Tensor gone = ones({2});
+  gone.dispose();
+  refused(gone);
 }
 
 TEST(Variables, why_alive_names_the_variable) {

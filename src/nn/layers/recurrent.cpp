@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/raise.h"
+#include "memory/user_site.h"
 #include "nn/layers/rows.h"
+#include "tensor/assign.h"
 #include "tenure/control.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -98,20 +100,7 @@ void SequenceBase::check_batch(const Tensor& x) const {
 }
 
 void SequenceBase::keep(const std::vector<Tensor>& states) {
-  std::vector<Tensor> before;
-  // A trace assigns at its end, all or nothing.
-  if (slots_.size() > 1 && !tenure::detail::is_tracing()) {
-    for (const Variable& slot : slots_) before.push_back(slot.read());
-  }
-  std::size_t next = 0;
-  try {
-    for (; next < slots_.size(); ++next) slots_[next].assign(states[next]);
-  } catch (...) {
-    if (!before.empty()) {
-      while (next-- > 0) slots_[next].assign(before[next]);
-    }
-    throw;
-  }
+  tenure::detail::assign_all(slots_, states, tenure::detail::user_site({}));
 }
 
 namespace {
