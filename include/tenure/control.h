@@ -38,7 +38,7 @@ namespace detail {
 using BodyFunction = std::function<std::vector<Tensor>(std::vector<Tensor>)>;
 
 TENURE_API bool is_tracing();
-TENURE_API bool is_symbolic(const Tensor& tensor);
+TENURE_API bool is_symbolic(const char* op, const Tensor& tensor);
 TENURE_API std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
                                             const std::vector<BodyFunction>& branches,
                                             std::source_location site);
@@ -92,7 +92,7 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
   using R = std::invoke_result_t<Then&>;
   static_assert(std::is_same_v<R, std::invoke_result_t<Else&>>,
                 "cond: both branches must give the same type");
-  if (!detail::is_symbolic(predicate)) {
+  if (!detail::is_symbolic("cond", predicate)) {
     return detail::read_predicate("cond", predicate, site) ? then() : otherwise();
   }
   // Branch 0 is `otherwise`: a predicate is 0 or 1.
@@ -124,7 +124,7 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
 template <class R>
 R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branches,
               std::source_location site = std::source_location::current()) {
-  if (!detail::is_symbolic(index)) {
+  if (!detail::is_symbolic("switch_case", index)) {
     return branches[detail::read_branch(index, branches.size(), site)]();
   }
   std::vector<detail::BodyFunction> bodies;

@@ -298,7 +298,8 @@ class TENURE_API FunctionCore {
   void call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
             TensorList& out, const Tracing& tracing, std::source_location site) const;
 
-  void input(int argument, std::vector<Dim> dims);  // -1: the next
+  void input(int argument, std::vector<Dim> dims);                 // -1: the next
+  [[noreturn]] void raise_empty(std::source_location site) const;  // there is nothing to call
 
   std::string name() const;
   std::vector<TraceInfo> traces() const;
@@ -327,7 +328,9 @@ class Function<R(A...)> {
  public:
   Function(std::string_view name, std::function<R(A...)> fn, FunctionOptions options = {},
            std::source_location site = std::source_location::current())
-      : core_(name, options, site), fn_(std::make_shared<std::function<R(A...)>>(std::move(fn))) {}
+      : core_(name, options, site), fn_(std::make_shared<std::function<R(A...)>>(std::move(fn))) {
+    if (!*fn_) core_.raise_empty(site);
+  }
 
   R operator()(std::type_identity_t<A>... args,
                std::source_location site = std::source_location::current()) const {

@@ -93,8 +93,9 @@ class TENURE_API Session {
   detail::SessionState* state_;
 };
 
-// Moves a tensor, handles and all, into another session without copying it. A ValueError when
-// others (views, saved values) hold its bytes too, a DisposedError when that session is closed.
+// Moves a tensor, handles and all, into another session without copying it; that one then owns it,
+// no longer a tidy it was born in. A ValueError when others (views, saved values) hold its bytes
+// too, a DisposedError when that session is closed.
 TENURE_API void transfer(const Tensor& tensor, Session& to,
                          std::source_location site = std::source_location::current());
 

@@ -89,6 +89,14 @@ std::uint64_t id_of(const Source& source) {
   return checked(Access::tensor(source), "gradient").value_id;
 }
 
+// What a trace that has ended, or another one, made up means nothing here.
+void check_of_this_trace(const Tensor& tensor, std::source_location site) {
+  const Header& header = checked(tensor, "gradient");
+  if (header.is_symbolic() && header.trace != current_trace()) {
+    raise_symbolic(header, {.op = "gradient", .site = site}, current_trace());
+  }
+}
+
 // A result of its own: disposing one gradient never harms another.
 Tensor own(Tensor gradient, std::source_location site) {
   if (Access::header(gradient)->handles.load(std::memory_order_relaxed) > 1) {
@@ -305,7 +313,9 @@ void Tape::raise_used_up(const char* op, const std::string& problem, std::source
   throw_recorded<TapeError>(
       told(fmt::format("{}: {}", op, problem),
            {line_of("born", *label_.get()),
-            {"used up", site_text(first_gradient_), "gradient", "what it had saved was freed"},
+            {"used up", site_text(first_gradient_), "gradient",
+             gave_gradient_ ? "what it had saved was freed"
+                            : "which failed; what it had saved was freed"},
             used_line(site, op)},
            "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
       site, first_gradient_);
@@ -399,12 +409,17 @@ void Tape::check_seen(const Header& target, std::source_location site) const {
 std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,
                                    const std::vector<Source>& sources,
                                    const GradientOptions& options, std::source_location site) {
-  for (const Tensor& target : targets) checked(target, "gradient");
+  for (const Tensor& target : targets) check_of_this_trace(target, site);
+  IdSet source_ids;
+  for (const Source& source : sources) {
+    if (Access::variable(source) == nullptr) check_of_this_trace(Access::tensor(source), site);
+    source_ids.insert(id_of(source));
+  }
   const Using inside(*this, To::use, "gradient", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
     raise_used_up("gradient",
-                  fmt::format("a tape gives its gradient once, and {} gave it at {}", title(),
-                              site_text(first_gradient_)),
+                  fmt::format("a tape gives its gradient once, and {} {} at {}", title(),
+                              gave_gradient_ ? "gave it" : "failed to", site_text(first_gradient_)),
                   site);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -425,8 +440,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   } const finish{*this};
   if (!options_.persistent) stop();
 
-  IdSet source_ids, reached;
-  for (const Source& source : sources) source_ids.insert(id_of(source));
+  IdSet reached;
   const std::vector<bool> behind = nodes_behind(source_ids, reached);
   Gradients gradients;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -461,6 +475,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   for (Tensor& result : results) {
     if (result.defined()) result = own(std::move(result), site);
   }
+  gave_gradient_ = true;
   return results;
 }
 

@@ -107,6 +107,7 @@ class Tape final : public ops::Recorder {
   IdSet tracked_;
   std::deque<TapeNode> nodes_;  // a node is large, and never moves
   std::source_location first_gradient_{};
+  bool gave_gradient_ = false;
 };
 
 }  // namespace tenure::detail

@@ -117,6 +117,10 @@ class Builder {
   // A variable's new value can be written where the old one lies when that one is not read any
   // more, nothing else is made of the bytes, and neither the step nor a later one can fail.
   void find_writes_in_place() {
+    cannot_fail_from_ = static_cast<int>(graph_.nodes.size());
+    while (cannot_fail_from_ > 0 && !can_fail(graph_.nodes[cannot_fail_from_ - 1])) {
+      --cannot_fail_from_;
+    }
     over_variable_.assign(graph_.values.size(), kNowhere);
     std::vector<int> kept(graph_.values.size(), 0);  // how often a root is
     for (const ValueId value : graph_.results) ++kept[root_[value]];
@@ -130,9 +134,8 @@ class Builder {
         wanted[*assigned] = static_cast<std::uint32_t>(i);
       }
     }
-    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+    for (auto n = static_cast<std::size_t>(cannot_fail_from_); n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      if (can_fail(node)) break;
       for (std::size_t i = 0; i < node.out.size(); ++i) {
         const std::uint32_t variable = wanted[node.out[i]];
         if (variable == kNowhere || node.op->view != nullptr) continue;
@@ -229,7 +232,8 @@ class Builder {
   }
 
   std::uint32_t donated(const Node& node, std::size_t output, int index, const Layout& out) {
-    if (std::ranges::find(graph_.results, node.out[output]) == graph_.results.end()) {
+    if (index < cannot_fail_from_ ||
+        std::ranges::find(graph_.results, node.out[output]) == graph_.results.end()) {
       return kNowhere;
     }
     for (std::size_t i = 0; i < options_.donated.size(); ++i) {
@@ -242,6 +246,7 @@ class Builder {
         continue;
       }
       options_.donated[i] = false;
+      p_.writes_begin_ = std::min(p_.writes_begin_, p_.steps_.size());
       return p_.places_[given].buffer;
     }
     return kNowhere;
@@ -455,6 +460,7 @@ class Builder {
   std::vector<ValueId> root_;                 // of values: whose bytes they share
   std::vector<int> last_use_;                 // of roots: the last node that reads them
   std::vector<std::uint32_t> over_variable_;  // of values: the variable they are written over
+  int cannot_fail_from_ = 0;                  // the node after the last that can
   std::vector<Life> lives_;                   // of buffers
   std::vector<std::uint32_t> operands_;       // places, step by step
 };

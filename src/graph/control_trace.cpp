@@ -304,7 +304,7 @@ using graph::Value;
 
 bool is_tracing() { return context().trace != nullptr; }
 
-bool is_symbolic(const Tensor& tensor) { return checked(tensor, "cond").is_symbolic(); }
+bool is_symbolic(const char* op, const Tensor& tensor) { return checked(tensor, op).is_symbolic(); }
 
 bool read_predicate(const char* op, const Tensor& predicate, std::source_location site) {
   const Layout& layout = checked(predicate, op).layout;
@@ -312,6 +312,7 @@ bool read_predicate(const char* op, const Tensor& predicate, std::source_locatio
     raise<DtypeError>("{}: the predicate is {} {}: it must be one bool", op, layout.dtype,
                       layout.shape);
   }
+  const Pin pin(predicate, op, site);
   return predicate.item<bool>(site);
 }
 
@@ -321,6 +322,7 @@ std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_l
     raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
                       layout.shape);
   }
+  const Pin pin(index, "switch_case", site);
   const std::int64_t which = with_type(layout.dtype, [&]<class T>(T) -> std::int64_t {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return index.item<T>(site);
     return 0;  // refused above
@@ -364,7 +366,11 @@ std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences)
 std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
                                  const std::vector<BodyFunction>& branches,
                                  std::source_location site) {
-  const Layout& layout = checked(which, op).layout;
+  const Header& header = checked(which, op);
+  if (header.trace != current_trace()) {
+    raise_symbolic(header, {.op = op, .site = site}, current_trace());
+  }
+  const Layout& layout = header.layout;
   const bool is_cond = std::string_view(op) == "cond";
   const bool fits = is_cond ? layout.dtype == DType::boolean : is_integer(layout.dtype);
   if (!fits || layout.shape.numel() != 1) {

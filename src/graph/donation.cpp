@@ -96,7 +96,12 @@ void Donation::refuse_held(std::size_t i) const {
       lines, "pass it without donate, pass a copy (x + 0), or let go of the others first.");
 }
 
-void Donation::take(std::span<const detail::StorageRef> held) const {
+Donation::~Donation() {
+  if (!taken_) return;
+  for (const std::size_t i : donated_) let_be(*Access::header(in_[i]));
+}
+
+void Donation::take(std::span<const detail::StorageRef> held) {
   for (;;) {
     std::size_t taken = 0;
     detail::Taking last = detail::Taking::taken;
@@ -113,16 +118,19 @@ void Donation::take(std::span<const detail::StorageRef> held) const {
     }
     refuse_held(donated_[taken]);  // or it has ended, which the refusal finds
   }
-  for (const std::size_t i : donated_) {
-    end_taken(*Access::header(in_[i]), Cause::donated, site_, function_);
-  }
+  taken_ = true;
 }
 
-void Donation::end() const {
+void Donation::end() noexcept {
   for (const std::size_t i : donated_) {
     Header& header = *Access::header(in_[i]);
-    if (!header.is_symbolic()) kill(header, Cause::donated, site_, function_);
+    if (taken_) {
+      end_taken(header, Cause::donated, site_, function_);
+    } else {
+      kill(header, Cause::donated, site_, function_);
+    }
   }
+  taken_ = false;
 }
 
 }  // namespace tenure::graph

@@ -19,15 +19,18 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
 std::uint32_t argument_copies(std::span<const Tensor> in, std::size_t i);
 
 // The donations of one call. What cannot be given is refused at once; whether nobody else uses the
-// bytes is judged again when they are taken, which is when nothing can fail any more for want of
-// memory. Then the tensors die of the call.
+// bytes is judged again when they are taken. Nobody else can begin to from then on; the tensors die
+// of the call when it can fail no more, and are as they were when it does.
 class Donation {
  public:
   Donation(std::span<const Tensor> in, std::span<const std::size_t> donated,
            const detail::LabelRef& function, std::source_location site);
+  ~Donation();
+  Donation(const Donation&) = delete;
+  Donation& operator=(const Donation&) = delete;
   // For a call that writes to the bytes; `held` are those of all arguments, as the call holds them.
-  void take(std::span<const detail::StorageRef> held) const;
-  void end() const;  // for one that does not
+  void take(std::span<const detail::StorageRef> held);
+  void end() noexcept;
 
  private:
   [[noreturn]] void refuse_twice(std::size_t i, std::size_t j) const;
@@ -37,6 +40,7 @@ class Donation {
   std::span<const std::size_t> donated_;
   const detail::LabelRef& function_;
   std::source_location site_;
+  bool taken_ = false;
 };
 
 }  // namespace tenure::graph

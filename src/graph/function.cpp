@@ -266,11 +266,17 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
                            std::source_location site)
     : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
+void FunctionCore::raise_empty(std::source_location site) const {
+  raise_told<ValueError>(fmt::format("{}: the std::function it was made of is empty",
+                                     label_text(*state_->label.get())),
+                         {used_line(site, "function")}, "give it one that can be called.");
+}
+
 void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
                         TensorList& out, const Tracing& tracing, std::source_location site) const {
   checked(state_, "call");
   const events::Span span("call", state_->label->text, site, state_->number);
-  const graph::Donation donation(in, donated, state_->label, site);
+  graph::Donation donation(in, donated, state_->label, site);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;

@@ -53,7 +53,10 @@ StorageRef held_value(const VariableUse& use, const detail::Context& context,
                       const detail::Label* function, std::source_location site) {
   const std::lock_guard lock(use.variable->mutex);
   Header& slot = *use.variable->value.get();
-  if (!is_usable(slot, context)) raise_unusable(slot, context, function, -1, 0, site);
+  // It may be lent for reading, not for a new value.
+  const bool lent = !use.assigned && !slot.is_dead() &&
+                    lends_to(slot.session.load(std::memory_order_relaxed), context.session);
+  if (!lent && !is_usable(slot, context)) raise_unusable(slot, context, function, -1, 0, site);
   if (!use.read) return {};
   if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site});
   detail::retain(slot.storage);
@@ -218,15 +221,16 @@ class Program::Call {
   Call(Program& program, std::source_location site)
       : p_(program), frame_(program), context_(detail::context()), site_(site) {}
 
-  void run(std::span<const Tensor> in, std::span<Tensor> out, const Donation* donation) {
+  void run(std::span<const Tensor> in, std::span<Tensor> out, Donation* donation) {
     hold(in);
     find_memory();
-    if (donation != nullptr) donation->take(frame_->held);
     p_.patch(*frame_, p_.patches_);
     frame_->segments.assign(1, take_counters(p_.graph_.draws[0]));
     p_.run_steps(*frame_, 0, p_.writes_begin_, site_);
+    if (donation != nullptr) donation->take(frame_->held);
     make_results(out);  // before the first write: it is the last that may find no memory
     begin_writes();
+    if (donation != nullptr) donation->end();
     p_.run_steps(*frame_, p_.writes_begin_, p_.steps_.size(), site_);
     finish_writes();
   }
@@ -377,7 +381,7 @@ class Program::Call {
 };
 
 void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
-                  const Donation* donation) {
+                  Donation* donation) {
   try {
     Call(*this, site).run(in, out, donation);
   } catch (const OutOfMemoryError& error) {

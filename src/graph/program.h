@@ -63,7 +63,7 @@ class Program {
 
   // One call. `in` are tensors of the graph's inputs' shapes and dtypes; safe from several threads.
   void run(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site,
-           const Donation* donation = nullptr);
+           Donation* donation = nullptr);
 
  private:
   friend class Builder;
@@ -154,7 +154,7 @@ class Program {
   std::vector<ops::KernelView> views_;
   std::vector<Patch> patches_;
   std::vector<Patch> late_patches_;  // of variables' new values
-  std::size_t writes_begin_ = 0;     // the first step that may write over a variable
+  std::size_t writes_begin_ = 0;     // the first step that may write over what a user has
   std::vector<Assigned> assigned_;   // in the order in which they are locked
   std::vector<const Node*> random_;
   std::uint32_t result_buffers_ = 0;

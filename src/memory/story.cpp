@@ -74,9 +74,10 @@ std::string holders_row(const Story& story, std::string_view one, std::string_vi
     text = story.handles == 1 ? fmt::format("1 handle{}", one)
                               : fmt::format("{} handles{}", story.handles, more);
   }
-  if (story.death && story.death->cause == Cause::donated) {
+  const bool has_bytes = story.traced_in.empty();
+  if (has_bytes && story.death && story.death->cause == Cause::donated) {
     text += "; storage given away";
-  } else if (story.death) {
+  } else if (has_bytes && story.death) {
     text += story.storage_freed ? "; storage returned to the pool" : "; others held its storage on";
   }
   text = fmt::format("  {:<9} {}\n", "holders", text);
@@ -238,7 +239,7 @@ std::string remedy(const Story& story) {
     case Cause::owner_disposed:
       return fmt::format("use {} before its owner is disposed, or transfer it first.", name);
     case Cause::donated:
-      return "do not use a tensor after giving it away; clone it before donating.";
+      return "do not use a tensor after giving it away, or donate a copy (x + 0).";
     case Cause::last_handle:
       break;
   }
@@ -318,6 +319,10 @@ namespace {
 }  // namespace
 
 void raise_symbolic(const Header& header, const Use& use, std::uint64_t current) {
+  if (header.trace == current && use.op == "variable") {
+    raise_inaccessible(header, use, "which is being traced",
+                       "make the variable before the function is called, and assign to it inside.");
+  }
   if (header.trace == current) {
     raise_inaccessible(header, use, "which is being traced",
                        "it has no value yet: return it from the function and read the result; to "

@@ -4,6 +4,8 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/ledger.h"
+#include "memory/text.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/tracer.h"
@@ -57,6 +59,10 @@ void check_count(std::size_t gradients, std::size_t inputs) {
 
 void check_gradient(std::size_t i, const Tensor& gradient, DType dtype, const Shape& shape) {
   if (!gradient.defined()) return;
+  const detail::Header& header = *detail::Access::header(gradient);
+  if (header.is_disposed()) {
+    raise_disposed(header, {.op = "custom_gradient", .site = detail::context().call.site});
+  }
   if (gradient.shape() != shape) {
     raise<ShapeError>("custom_gradient: gradient {} is {}, its input {}", i, gradient.shape(),
                       shape);
@@ -77,6 +83,11 @@ Family custom_ops() {
 
 Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
                        const std::vector<Tensor>& inputs, std::source_location site) {
+  if (!forward) {
+    detail::raise_told<ValueError>("custom_gradient: the function of the value is empty",
+                                   {detail::used_line(site, "custom_gradient")},
+                                   "give it one that can be called.");
+  }
   detail::Context& context = detail::context();
   CustomResult result;
   {
@@ -89,7 +100,11 @@ Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor
     }
     result = forward(own_inputs);
   }
-  if (!result.gradient) raise<ValueError>("custom_gradient: no gradient function was returned");
+  if (!result.gradient) {
+    detail::raise_told<ValueError>("custom_gradient: no gradient function was returned",
+                                   {detail::used_line(site, "custom_gradient")},
+                                   "return CustomResult{value, [=](Tensor dy) { ... }}.");
+  }
   if (ops::Tracer* trace = context.trace) {
     return trace->with_gradient(result.value, inputs, result.gradient, site);
   }

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "core/raise.h"
+#include "core/warn.h"
 #include "memory/context.h"
+#include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
 #include "tensor/create.h"
@@ -44,16 +46,36 @@ Tensor tensor_from(const void* data, std::size_t count, DType from, DType to, co
 
 }  // namespace detail
 
+namespace {
+
+// It runs where nothing may be thrown: what it throws is told, and goes no further.
+void run_deleter(const std::function<void()>& deleter, std::source_location site) noexcept {
+  const auto tell = [&](const char* what) {
+    detail::warn(fmt::format("from_buffer at {}: the deleter threw{}{}", detail::site_text(site),
+                             *what == '\0' ? "" : ": ", what));
+  };
+  try {
+    deleter();
+  } catch (const std::exception& error) {
+    tell(error.what());
+  } catch (...) {
+    tell("");
+  }
+}
+
+}  // namespace
+
 Tensor from_buffer(const void* data, const Shape& shape, DType dtype, std::function<void()> deleter,
                    std::source_location site) {
   if (!deleter) deleter = [] {};
   // From here on the deleter runs, whatever happens.
   struct Guard {
     std::function<void()>* deleter;
+    std::source_location site;
     ~Guard() {
-      if (deleter != nullptr) (*deleter)();
+      if (deleter != nullptr) run_deleter(*deleter, site);
     }
-  } guard{&deleter};
+  } guard{&deleter, site};
   detail::check_shape("from_buffer", shape, dtype);
   if (data == nullptr && shape.numel() != 0) {
     raise<ValueError>("from_buffer: a null pointer for {}", shape);
@@ -64,7 +86,7 @@ Tensor from_buffer(const void* data, const Shape& shape, DType dtype, std::funct
   Context& current = detail::context();
   Layout layout = contiguous_layout(shape, dtype);
   const std::size_t bytes = layout.nbytes();
-  std::function<void()> owned = deleter;
+  std::function<void()> owned = [deleter, site] { run_deleter(deleter, site); };
   StorageRef storage(detail::adopt_storage(Device{}, const_cast<void*>(data), bytes,
                                            current.session, std::move(owned)));
   guard.deleter = nullptr;

@@ -5,6 +5,7 @@
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/ledger.h"
+#include "memory/out_of_memory.h"
 #include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
@@ -30,6 +31,15 @@ void check_dtype(std::string_view op, const Header& header, DType wanted,
   detail::raise_told<DtypeError>(fmt::format("{}: {} elements read as {}: cast(x, DType::{}) first",
                                              op, header.layout.dtype, wanted, wanted),
                                  lines, "");
+}
+
+detail::StorageRef allocate_for(const Header& header, const char* op, std::source_location site) {
+  try {
+    return detail::StorageRef(
+        detail::allocate_storage(header.device, header.layout.nbytes(), detail::context().session));
+  } catch (const OutOfMemoryError& error) {
+    detail::raise_with_use(error, site, op);
+  }
 }
 
 }  // namespace
@@ -61,8 +71,7 @@ Tensor::Held Tensor::hold(DType dtype, const char* op, std::source_location site
   detail::LabelRef owner = detail::LabelRef::make(later ? "read in flight" : "span", name(), site);
   detail::Saved saved(new_saved(*pin, detail::Claim::other, std::move(owner)));
   if (!pin->layout.contiguous) {
-    detail::StorageRef copy(
-        detail::allocate_storage(pin->device, pin->layout.nbytes(), detail::context().session));
+    detail::StorageRef copy = allocate_for(*pin, op, site);
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);
     const std::lock_guard lock(detail::storage_moves());
     saved.get()->layout = contiguous_layout(pin->layout.shape, dtype);

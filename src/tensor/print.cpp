@@ -7,6 +7,7 @@
 #include "core/raise.h"
 #include "core/with_type.h"
 #include "memory/ledger.h"
+#include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
 #include "tenure/tensor.h"
@@ -215,6 +216,11 @@ std::vector<std::string> texts_of(const std::vector<std::complex<float>>& values
 std::string to_string(const Tensor& tensor) {
   detail::Header* header = detail::Access::header(tensor);
   if (header == nullptr) return "tensor(empty handle)";
+  if (header->is_symbolic() && !header->is_disposed()) {
+    return fmt::format("tensor(symbolic, shape={}, dtype={}, born {} {})", header->layout.shape,
+                       header->layout.dtype, detail::site_text(header->birth.site),
+                       header->birth.op);
+  }
   if (!try_pin(*header)) return fmt::format("disposed {}", tensor.story().text());
   const detail::Pinned pinned{*header};
   const Layout& layout = header->layout;

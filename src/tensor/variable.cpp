@@ -197,7 +197,7 @@ Tensor Variable::read(std::source_location site) const {
     if (!try_pin(slot)) raise_disposed(slot, {.op = "read", .site = site});
     const detail::Pinned pinned{slot};
     detail::Context& current = detail::context();
-    if (slot.session.load(std::memory_order_relaxed) != current.session) {
+    if (!lends_to(slot.session.load(std::memory_order_relaxed), current.session)) {
       raise_wrong_session(slot, {.op = "read", .site = site}, current.session);
     }
     Layout layout = slot.layout;

@@ -347,6 +347,39 @@ TEST(Tape, gradients_of_slices_add_up_where_they_lie) {
   EXPECT_EQ(sum(gradient).item<float>(), 2 * 64 * 4096);
 }
 
+TEST(Tape, whose_gradient_failed_says_so) {
+  const Tensor x = ones({1 << 18});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(exp(x) * sin(x));
+  EXPECT_THROW(tape.gradient(y, Tensor()), ValueError);  // which uses nothing up
+  trim_pool();
+  set_memory_budget(memory().live_bytes + 8192);
+  const int line = here().line() + 1;
+  EXPECT_THROW(tape.gradient(y, x), OutOfMemoryError);
+  set_memory_budget(0);
+  const std::string text = message_of<TapeError>([&] { tape.gradient(y, x); });
+  EXPECT_HAS(text, "and the tape failed to at tape_test.cpp:" + std::to_string(line));
+  EXPECT_HAS(text, "which failed; what it had saved was freed");
+}
+
+TEST(Tape, refuses_a_disposed_gradient_of_the_users) {
+  const Tensor x = ones({2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = custom_gradient(
+      [](const std::vector<Tensor>& in) {
+        return CustomResult{in[0] * 2, [](Tensor dy) {
+                              Tensor gone = dy * 2;
+                              gone.dispose();
+                              return std::vector<Tensor>{gone};
+                            }};
+      },
+      {x});
+  EXPECT_HAS(message_of<DisposedError>([&] { tape.gradient(y, x); }), "custom_gradient: ");
+  EXPECT_THROW(custom_gradient({}, {x}), ValueError);
+}
+
 TEST(Tape, an_eager_training_loop_keeps_memory_flat) {
   set_seed(1);
   Variable w(random::normal({8, 8}), {.name = "w"});

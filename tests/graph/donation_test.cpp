@@ -118,6 +118,44 @@ TEST(L27, containers_are_donated_whole) {
   EXPECT_TRUE(x[1].is_disposed());
 }
 
+TEST(L27, a_call_that_fails_has_taken_nothing) {
+  Function f = function("rows", [](Tensor x, Tensor i) {
+    const Tensor doubled = x * 2.f;
+    return gather(doubled, i) + 1.f;
+  });
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f});
+  const float* bytes = bytes_of(x);
+  EXPECT_HAS(message_of<ValueError>([&] { f(donate(x), tensor({0, 1, 2, 9})); }), "9");
+  EXPECT_EQ(floats(x), (Floats{1, 2, 3, 4}));
+  const Tensor y = f(donate(x), tensor({0, 1, 2, 3}));
+  EXPECT_EQ(floats(y), (Floats{3, 5, 7, 9}));
+  EXPECT_EQ(bytes_of(y), bytes);
+  EXPECT_TRUE(x.is_disposed());
+  // The last step is the one that fails.
+  Function last = function("last", [](Tensor a, Tensor i) { return gather(a * 2.f, i); });
+  const Tensor z = tensor({1.f, 2.f});
+  message_of<ValueError>([&] { last(donate(z), tensor({0, 5})); });
+  EXPECT_EQ(floats(z), (Floats{1, 2}));
+  EXPECT_EQ(floats(last(donate(z), tensor({0, 1}))), (Floats{2, 4}));
+  EXPECT_TRUE(z.is_disposed());
+}
+
+TEST(L27, what_is_given_away_in_a_trace_is_gone_there) {
+  Function twice = function("twice", [](Tensor x) { return x * 2.f; });
+  int line = 0;
+  Function around = function("around", [&](Tensor x) {
+    const Tensor y = x + 1.f;
+    line = here().line() + 1;
+    const Tensor z = twice(donate(y));
+    return z + y;
+  });
+  const std::string text = message_of<DisposedError>([&] { around(ones({4})); });
+  EXPECT_HAS(text, "died      donation_test.cpp:" + std::to_string(line));
+  EXPECT_HAS(text, "function \"twice\" took it");
+  EXPECT_HAS(text, "donate a copy (x + 0)");
+  EXPECT_TRUE(text.find("storage") == text.npos) << text;
+}
+
 TEST(L27, a_tape_keeps_what_it_needs_of_a_donated_tensor) {
   Function f = function("square", [](Tensor x) { return x * x; });
   const Tensor x = tensor({3.f});

@@ -229,12 +229,92 @@ TEST(L23, a_symbolic_tensor_outside_its_trace_is_refused) {
 
 TEST(L23, another_thread_cannot_use_it_while_it_is_traced) {
   Function f = function("threads", [&](Tensor x) {
-    std::string text;
-    std::thread([&] { text = message_of<InaccessibleTensorError>([&] { x + 1.f; }); }).join();
+    std::string text, branch;
+    std::thread([&] {
+      text = message_of<InaccessibleTensorError>([&] { x + 1.f; });
+      branch = message_of<InaccessibleTensorError>([&] { cond(x > 0.f, [] {}, [] {}); });
+    }).join();
     EXPECT_HAS(text, "add: input 0 is symbolic");
+    EXPECT_HAS(branch, "greater: input 0 is symbolic");
     return x;
   });
   f(tensor({1.f}));
+}
+
+TEST(L23, branching_on_one_outside_its_trace_is_refused) {
+  Tensor predicate, index;
+  const Tensor x = ones({4});
+  Function f = function("leaky", [&](Tensor a) {
+    predicate = a[0] > 0.f;
+    index = cast(a[0], DType::int32);
+    std::thread([&] {
+      EXPECT_HAS(message_of<InaccessibleTensorError>(
+                     [&] { cond(predicate, [&] { return x; }, [&] { return -x; }); }),
+                 "cond: the tensor is symbolic, a value of function \"leaky\"");
+    }).join();
+    return a + 1.f;
+  });
+  f(x);
+  EXPECT_HAS(message_of<InaccessibleTensorError>(
+                 [&] { cond(predicate, [&] { return x; }, [&] { return -x; }); }),
+             "cond: the tensor is symbolic, a value of function \"leaky\", used outside");
+  message_of<InaccessibleTensorError>([&] { cond(predicate, [] {}, [] {}); });
+  EXPECT_HAS(
+      message_of<InaccessibleTensorError>([&] { switch_case<int>(index, {[] { return 1; }}); }),
+      "switch_case: the tensor is symbolic");
+  Function other = function(
+      "other", [&](Tensor a) { return cond(predicate, [&] { return a; }, [&] { return -a; }); });
+  message_of<InaccessibleTensorError>([&] { other(x); });
+}
+
+TEST(L23, a_gradient_of_one_outside_its_trace_is_refused) {
+  Tensor square;
+  const Tensor x = full({3}, 2.f);
+  Function f = function("f", [&](Tensor a) {
+    square = a * a;
+    return square + 1.f;
+  });
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x);
+  const GradientOptions zeros_for_none{.zero_if_unconnected = true};
+  EXPECT_HAS(message_of<InaccessibleTensorError>([&] { tape.gradient(square, x); }),
+             "gradient: the tensor is symbolic, a value of function \"f\", used outside");
+  message_of<InaccessibleTensorError>([&] { tape.gradient(square, x, zeros_for_none); });
+  message_of<InaccessibleTensorError>([&] { tape.gradient(y, square, zeros_for_none); });
+  EXPECT_EQ(floats(tape.gradient(y, x)), (Floats{4, 4, 4}));
+}
+
+TEST(L23, it_prints_as_what_it_is) {
+  std::string text;
+  int line = 0;
+  Function f = function("f", [&](Tensor x) {
+    line = here().line() + 1;
+    const Tensor y = x + 1.f;
+    text = to_string(y);
+    return y;
+  });
+  f(ones({4}));
+  EXPECT_EQ(text, "tensor(symbolic, shape=[4], dtype=float32, born function_test.cpp:" +
+                      std::to_string(line) + " add)");
+}
+
+TEST(L23, a_variable_is_not_made_of_one) {
+  Function f = function("f", [&](Tensor x) {
+    Variable v(zeros({4}), {.name = "v"});
+    v.assign(v + x);
+    return v.read();
+  });
+  EXPECT_HAS(message_of<InaccessibleTensorError>([&] { f(ones({4})); }),
+             "make the variable before the function is called, and assign to it inside.");
+}
+
+TEST(Function, of_nothing_is_refused_when_it_is_made) {
+  const int line = here().line() + 1;
+  const auto make = [] { Function<Tensor(Tensor)> none("none", std::function<Tensor(Tensor)>()); };
+  const std::string text = whole_message_of<ValueError>(make);
+  EXPECT_HAS(text, "function \"none\": the std::function it was made of is empty");
+  EXPECT_HAS(text, "function_test.cpp:" + std::to_string(line));
 }
 
 TEST(L24, escapes_are_reported_when_asked_for) {
@@ -477,11 +557,10 @@ TEST(L36, a_traced_function_refuses_a_tensor_of_another_session) {
 }
 
 TEST(L36, a_function_stays_with_the_variables_it_uses) {
-  const Variable w(tensor({1.f}));
+  Session home({.name = "home"}), other({.name = "other"});
+  Variable w = home.run([] { return Variable(tensor({1.f})); });
   Function with_variable = function("variable", [&](Tensor x) { return x + w; });
-  const Tensor x = tensor({1.f});
-  with_variable(x);
-  Session other({.name = "other"});
+  home.run([&] { with_variable(tensor({1.f})); });
   other.run([&] {
     const Tensor y = tensor({1.f});
     EXPECT_HAS(message_of<InaccessibleTensorError>([&] { with_variable(y); }), "other");

@@ -53,6 +53,18 @@ TEST(OutOfMemory, says_what_was_asked_for_where_and_what_there_is) {
   }
 }
 
+TEST(OutOfMemory, of_a_read_names_the_line_that_reads) {
+  const Budget budget(4 << 20);
+  const Tensor wide = broadcast_to(ones({1}), {std::int64_t{1} << 40});
+  const std::string at = "used      out_of_memory_test.cpp:";
+  int line = here().line() + 1;
+  EXPECT_HAS(testing::whole_message_of<OutOfMemoryError>([&] { wide.view<float>(); }),
+             at + std::to_string(line) + "    view");
+  line = here().line() + 1;
+  EXPECT_HAS(testing::whole_message_of<OutOfMemoryError>([&] { wide.read_async<float>(); }),
+             at + std::to_string(line) + "    read_async");
+}
+
 TEST(OutOfMemory, names_the_small_view_that_holds_much) {
   const Budget budget(4 << 20);
   const Tensor first = zeros({2 * kMiB})[0];

@@ -47,6 +47,36 @@ TEST(Contract, L36_a_closed_session_leaves_a_functions_captures_alive) {
   EXPECT_EQ(floats(serve(ones({3}))), (Floats{1, 2, 3}));
 }
 
+TEST(Contract, L36_the_process_lends_its_variables_to_every_session) {
+  Variable w(tensor({1.f, 2.f, 3.f}), {.name = "w"});
+  Function serve = function("serve", [&](Tensor x) { return x * w; });
+  Function learn = function("learn", [&](Tensor x) { w.assign(w + x); });
+  serve(ones({3}));
+  for (int request = 0; request < 3; ++request) {
+    Session session({.name = "request"});
+    session.run([&] {
+      EXPECT_EQ(floats(serve(full({3}, 2.f))), (Floats{2, 4, 6}));
+      EXPECT_EQ(floats(w * 2.f), (Floats{2, 4, 6}));
+      GradientTape tape;
+      const Tensor y = serve(full({3}, 2.f));
+      EXPECT_EQ(floats(tape.gradient(y, w)), (Floats{2, 2, 2}));
+      const std::string refused = "variable \"w\" belongs to the default session";
+      EXPECT_HAS(message_of<InaccessibleTensorError>([&] { w.assign(zeros({3})); }), refused);
+      EXPECT_HAS(message_of<InaccessibleTensorError>([&] { learn(ones({3})); }), refused);
+    });
+    EXPECT_TRUE(session.close().passed_on.empty());
+    write_over_freed_memory();
+  }
+  learn(ones({3}));
+  EXPECT_EQ(floats(w.read()), (Floats{2, 3, 4}));
+  nn::Sequential model({nn::Dense({.units = 2, .kernel_initializer = "ones", .input_shape = {3}})});
+  Session session({.name = "request"});
+  session.run([&] {
+    EXPECT_EQ(floats(model.predict(ones({1, 3}))), (Floats{3, 3}));
+    EXPECT_EQ(floats(model(ones({1, 3}))), (Floats{3, 3}));
+  });
+}
+
 TEST(Contract, L36_running_out_of_memory_after_a_close_is_an_error_like_any_other) {
   Function serve = function("serve", [](Tensor x) { return x * tensor({1.f, 2.f, 3.f}); });
   {

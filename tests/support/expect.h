@@ -30,22 +30,27 @@ inline std::source_location here(std::source_location at = std::source_location:
   return at;
 }
 
-// Runs fn, which must throw an E, and returns its text, without what an operation that refuses its
-// inputs tells of where they came from.
+// Runs fn, which must throw an E, and returns its text.
 template <class E, class F>
-std::string message_of(F&& fn) {
+std::string whole_message_of(F&& fn) {
   try {
     fn();
   } catch (const E& error) {
-    std::string text = error.what();
-    for (const char* begin : {"\n\n  input 0 ", "\n\n  used "}) {
-      const std::size_t at = text.find(begin);
-      if (at != text.npos) text.erase(at, text.find("\n\n", at + 1) - at);
-    }
-    return text;
+    return error.what();
   }
   ADD_FAILURE() << "nothing was thrown";
   return {};
+}
+
+// The same without what an operation that refuses its inputs tells of where they came from.
+template <class E, class F>
+std::string message_of(F&& fn) {
+  std::string text = whole_message_of<E>(fn);
+  for (const char* begin : {"\n\n  input 0 ", "\n\n  used "}) {
+    const std::size_t at = text.find(begin);
+    if (at != text.npos) text.erase(at, text.find("\n\n", at + 1) - at);
+  }
+  return text;
 }
 
 #define EXPECT_HAS(text, part) \

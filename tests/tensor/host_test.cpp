@@ -116,6 +116,20 @@ TEST(OutsideMemory, from_buffer_deletes_when_it_refuses) {
   EXPECT_EQ(deleted, 2);
 }
 
+TEST(OutsideMemory, a_deleter_that_throws_is_told_of) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  const float value = 1;
+  const int line = testing::here().line() + 1;
+  from_buffer(&value, {1}, [] { throw std::runtime_error("in use"); });
+  EXPECT_THROW(from_buffer<float>(nullptr, {2}, [] { throw 1; }), ValueError);
+  set_warning_sink({});
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0],
+            "from_buffer at host_test.cpp:" + std::to_string(line) + ": the deleter threw: in use");
+  EXPECT_HAS(warnings[1], "the deleter threw");
+}
+
 TEST(OutsideMemory, dlpack_out_pins_the_bytes) {
   Tensor x = tensor({1.f, 2.f, 3.f, 4.f}, {2, 2});
   DLManagedTensor* out = to_dlpack(slice(x, {1, 0}, {1, 2}));
