@@ -26,8 +26,8 @@ class Ahead final : public Stream<Batch> {
   }
   ~Ahead() override {
     if (is_left_behind()) {  // what the thread was at work on is never whole again
-      (void)thread_.release();
-      (void)from_.release();
+      [[maybe_unused]] const auto* thread = thread_.release();
+      [[maybe_unused]] const auto* from = from_.release();
       return;
     }
     {
