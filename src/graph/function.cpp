@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_set>
 
 #include "core/raise.h"
 #include "core/warn.h"
@@ -155,6 +156,15 @@ std::string what_changes(const std::list<Entry>& entries) {
     }
   }
   return "an argument that is no tensor kept changing: each of its values has its own trace";
+}
+
+// A function may give an argument back, or a value twice: each result is a tensor of its own.
+void own_results(std::span<const Tensor> in, std::span<Tensor> out, std::source_location site) {
+  std::unordered_set<const Header*> others;
+  for (const Tensor& argument : in) others.insert(Access::header(argument));
+  for (Tensor& result : out) {
+    if (!others.insert(Access::header(result)).second) result = result.clone(site);
+  }
 }
 
 class InProgress {
@@ -321,6 +331,7 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
     graph::call_as_one(*program, in, out.span(), site);
   } else {
     graph::interpret(program->written(), in, out.span(), site);
+    own_results(in, out.span(), site);
   }
   donation.end();
 }

@@ -134,5 +134,29 @@ TEST(Checkpoint, L30_its_gradient_leaves_out_what_the_call_left_out) {
   EXPECT_EQ(floats(tape.gradient(y, x)), Floats(2, 2.f));
 }
 
+// Whoever watches, and whether or not anybody does.
+TEST(SymbolicLives, a_result_is_no_argument_and_no_other_result) {
+  Function twice = function("twice", [](Tensor x) { return std::pair(x, x); });
+  const auto uses = [&](Tensor x) {
+    auto [first, second] = twice(x);
+    first.dispose();
+    const Tensor sum = second + x;
+    second.dispose();
+    return sum + x;
+  };
+  const Tensor x = full({2}, 3.f);
+  EXPECT_EQ(floats(uses(x)), Floats(2, 9.f));
+  EXPECT_EQ(floats(function("uses", uses)(x)), Floats(2, 9.f));
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = uses(x);
+  EXPECT_EQ(floats(y), Floats(2, 9.f));
+  EXPECT_EQ(floats(tape.gradient(y, x)), Floats(2, 3.f));
+  Function same = function("same", [](Tensor a) { return a; });
+  const auto gives = [&](Tensor a) { return same(donate(a + 1)) * 2; };
+  EXPECT_EQ(floats(gives(x)), Floats(2, 8.f));
+  EXPECT_EQ(floats(function("gives", gives)(x)), Floats(2, 8.f));
+}
+
 }  // namespace
 }  // namespace tenure::testing

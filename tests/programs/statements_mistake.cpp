@@ -7,6 +7,7 @@
 #include "runner.h"
 #include "statements.h"
 #include "tenure/control.h"
+#include "tenure/function.h"
 #include "tenure/gradient.h"
 #include "tenure/indexing.h"
 #include "tenure/linalg.h"
@@ -44,6 +45,32 @@ const std::vector<MistakeRow>& mistakes() {
          Tensor out;
          tidy([&] { out = x * 2; });
          return out + 1;
+       }},
+      {"y = {0} * 2; next(donate(y)) + y", "DisposedError", is_number,
+       [](Tensor x, Runner&) {
+         const Function next = function("next", [](Tensor z) { return z + 1; });
+         const Tensor y = x * 2;
+         const Tensor z = next(donate(y));
+         return z + y;
+       }},
+      {"cond(a predicate of another trace, ...)", "InaccessibleTensorError", is_float,
+       [](Tensor x, Runner&) {
+         Tensor stolen;
+         const Function leaky = function("leaky", [&](Tensor z) {
+           stolen = sum(z) > 0;
+           return z;
+         });
+         leaky(zeros({2}));
+         return cond(stolen, [&] { return x; }, [&] { return x * 2; });
+       }},
+      {"tape.gradient(a value of another trace, {0})", "InaccessibleTensorError", is_float,
+       [](Tensor x, Runner&) {
+         Tensor stolen;
+         const Function leaky = function("leaky", [&](Tensor z) { return stolen = z * z; });
+         GradientTape tape;
+         tape.watch(x);
+         leaky(x);
+         return tape.gradient(stolen, x);
        }},
       {"y = std::move({0}); {0} + 1", "ValueError", is_number,
        [](Tensor x, Runner&) {
