@@ -37,11 +37,9 @@ inline void public_rows(Runner& runner) {
 // These need internals.
 void alloc(Runner& runner);
 void node_dispatch(Runner& runner);
-void plan_problems(Runner& runner);
 inline void internal_rows(Runner& runner) {
   alloc(runner);
   node_dispatch(runner);
-  plan_problems(runner);
 }
 
 }  // namespace bench
