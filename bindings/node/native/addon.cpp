@@ -296,9 +296,7 @@ napi_value memory_info(napi_env, Environment& state, napi_value*) {
 
 // Watches a token under a number that is free.
 napi_value watch(napi_env env, Environment& state, napi_value* arguments) {
-  std::int32_t number = 0;
-  check(env, napi_get_value_int32(env, arguments[0], &number));
-  state.tokens.watch(env, number, arguments[1]);
+  state.tokens.watch(env, integer_of(env, arguments[0]), arguments[1]);
   return nullptr;
 }
 
@@ -315,9 +313,7 @@ napi_value lost(napi_env env, Environment& state, napi_value* arguments) {
 }
 
 napi_value set_threads(napi_env env, Environment&, napi_value* arguments) {
-  std::int32_t threads = 0;
-  check(env, napi_get_value_int32(env, arguments[0], &threads));
-  set_num_threads(threads);
+  set_num_threads(integer_of(env, arguments[0]));
   return nullptr;
 }
 
