@@ -23,6 +23,11 @@ constexpr std::size_t kQueue = 1024;
 constexpr std::size_t kSpare = 33;  // with their count
 // How far what V8 knows of our memory may be from the truth before it is told.
 constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
+// How much may have come since V8 last freed something until it is made to collect. It begins to by
+// itself after half of that, but beside the program, which may be faster.
+constexpr std::int64_t kUncollectedBytes = std::int64_t{128} << 20;
+// More than V8 takes from anyone without collecting at once: half of its heap's limit.
+constexpr std::int64_t kPressure = std::int64_t{1} << 40;
 
 struct Environment {
   Slots slots;
@@ -30,6 +35,7 @@ struct Environment {
   Tokens tokens;
   napi_ref buffers[2] = {};  // keep the shared memory
   std::int64_t told = 0;
+  std::int64_t least_told = 0;  // since V8 was last made to collect
 };
 
 // The error's class, without our namespace: what JavaScript sees as its code.
@@ -50,12 +56,23 @@ const Row& row_of(std::int32_t code) {
   return rows[static_cast<std::size_t>(code)];
 }
 
+bool tell_v8(napi_env env, std::int64_t change) {
+  std::int64_t total = 0;
+  return napi_adjust_external_memory(env, change, &total) == napi_ok;
+}
+
 void tell_v8(napi_env env, Environment& state) {
   const std::int64_t change = state.slots.bytes() - state.told;
   if (std::abs(change) < kToldBytes) [[likely]]
     return;
-  std::int64_t total = 0;
-  if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+  if (tell_v8(env, change)) state.told += change;
+  state.least_told = std::min(state.least_told, state.told);
+  // As much again as there is at least, so that what is only ever added to is not gone through
+  // over and over.
+  if (state.told - state.least_told > std::max(kUncollectedBytes, state.least_told)) {
+    if (tell_v8(env, kPressure)) tell_v8(env, -kPressure);
+    state.least_told = state.told;
+  }
   // Being told, V8 may have collected; or it has meanwhile.
   if (change > 0 && state.tokens.any_collection(env)) state.shared.collected[0] = 1;
 }
