@@ -3,6 +3,7 @@
 // lines of this file. Runs on any backend: TENURE_TEST_BACKEND=tenure takes ours.
 
 const assert = require('node:assert/strict');
+const {spawnSync} = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const {test} = require('node:test');
@@ -434,20 +435,128 @@ test('who holds the data is told with those from before explain()', () => {
   variable.dispose();
 });
 
-test('what was alive when explain(false) came is no leak of the next explain()', () => {
+// What a list of leaks has of tensors whose line is not known, and how many of others.
+function unseen(list) {
+  const [group] = list.filter(g => g.site === '(unknown)' && g.owner === '');
+  return group === undefined ? {count: 0, bytes: 0, what: ''} : group;
+}
+
+function numSeen(list) {
+  const seen = list.filter(g => g.site !== '(unknown)' && g.owner !== 'variable');
+  return seen.reduce((sum, g) => sum + g.count, 0);
+}
+
+test('what explain(false) forgot is counted, without its line', () => {
   const since = mark();
-  const x = tf.scalar(1), y = tf.scalar(2);
+  const x = tf.ones([100]), y = tf.ones([200]); // @forgotten
   explain(false);
   x.dispose();
+  const late = tf.ones([300]);
+  const {numTensors, numBytes} = tf.memory();
   explain({summary: false});
-  assert.equal(leaks().tensors, 0);
-  assert.equal(leaks(since).tensors, 0);
-  assert.match(told(() => x.neg()).text, /before explain\(\) was called/);
+  const variables = leaks().filter(g => g.owner === 'variable');
+  const sum = key => variables.reduce((total, g) => total + g[key], 0);
+  for (const list of [leaks(), leaks(since)]) {
+    assert.equal(list.tensors, numTensors);
+    assert.equal(unseen(list).count, numTensors - sum('count'));
+    assert.equal(unseen(list).bytes, numBytes - sum('bytes'));
+    assert.match(list.toString(), /\(unknown\) +born while explain\(\) was off, or forgotten when/);
+  }
+  assert.equal(leaks(mark()).tensors, 0);
   const z = y.clone();
   y.dispose();
-  assert.equal(leaks().tensors, 1);
-  assert.match(story(z), /born/);
+  late.dispose();
+  assert.equal(unseen(leaks()).count, numTensors - sum('count') - 2);
+  assert.equal(numSeen(leaks()), 1);
   z.dispose();
+});
+
+test('a variable from before explain(false) is listed with its line', () => {
+  const v = tf.variable(tf.scalar(1), true, 'forgotten_variable'); // @variable_before
+  explain(false);
+  const w = tf.variable(tf.scalar(2), true, 'unseen_variable');
+  explain({summary: false});
+  const of = name => leaks().find(g => g.what === `variable "${name}"`);
+  assert.equal(of('forgotten_variable').site, at('variable_before'));
+  assert.equal(of('unseen_variable').site, '(unknown)');
+  assert.deepEqual(of('unseen_variable').ids, [w.id]);
+  tf.dispose([v, w]);
+});
+
+test('a life that explain(false) cut is told as far as it was seen', () => {
+  const x = tf.scalar(1), y = tf.scalar(2); // @cut
+  explain(false);
+  const z = tf.scalar(3);
+  x.dispose();
+  explain({summary: false});
+  y.dispose(); // @cut_seen
+  const rows = told(() => x.neg());
+  assert.deepEqual(rows.born, [at('cut'), 'scalar']);
+  assert.deepEqual(rows.died, ['(unknown)', 'disposed', 'while explain() was off']);
+  assert.match(rows.text, /to see where that is, leave explain\(\) on\.\n$/);
+  assert.match(story(x), /died +\(unknown\) +disposed +while explain\(\) was off/);
+  assert.deepEqual(told(() => y.neg()).died, [at('cut_seen'), 'disposed']);
+  assert.match(story(z), /born +\(unknown\) +while explain\(\) was off\n$/);
+  z.dispose(); // @unseen_end
+  assert.deepEqual(told(() => z.neg()).died, [at('unseen_end'), 'disposed']);
+});
+
+function runProgram(text) {
+  const {stdout, stderr, status} = spawnSync(process.execPath, ['-e', text], {
+    cwd: path.dirname(__dirname), encoding: 'utf8', env: {...process.env, TENURE_SUMMARY: ''},
+  });
+  assert.equal(status, 0, stderr);
+  return {stdout, stderr};
+}
+
+test('the summary counts what was there before explain(), and can be switched off later', () => {
+  const head = `const tf = require('@tensorflow/tfjs'); const {explain} = require('./lib/explain');`;
+  const before = runProgram(`${head} tf.ones([10]); explain();`);
+  assert.match(before.stderr, /1 tensor \(40 bytes\) alive at exit[^]*born before explain\(\) was called/);
+  const again = runProgram(`${head} explain(); tf.ones([10]); explain(false); explain();`);
+  assert.match(again.stderr, /1 tensor \(40 bytes\) alive at exit[^]*\(unknown\) +born while explain/);
+  const none = runProgram(`${head} explain(); tf.ones([10]); explain({summary: false});`);
+  assert.doesNotMatch(none.stderr, /alive at exit/);
+});
+
+test('string tensors have the bytes of their texts', () => {
+  const before = mark(), {numBytes} = tf.memory();
+  const x = tf.tensor(['hello', 'w\u00f6rld']);
+  assert.equal(leaks(before).bytes, 11);
+  assert.equal(tf.memory().numBytes - numBytes, 11);
+  x.dispose();
+  assert.equal(leaks(before).bytes, 0);
+});
+
+test('a tensor that was dead before a fit began is not told to wait for it', async () => {
+  const model = () => {
+    const made = tf.sequential({layers: [tf.layers.dense({units: 1, inputShape: [2]})]});
+    made.compile({optimizer: 'sgd', loss: 'meanSquaredError'});
+    return made;
+  };
+  const x = tf.ones([3, 2]), y = tf.ones([3, 1]);
+  y.dispose();
+  const dataset = () => tf.data.array([{xs: tf.ones([2]), ys: y}]).batch(1);
+  for (const call of [
+    () => model().trainOnBatch(x, y), () => model().fit(x, y, {verbose: 0}),
+    () => model().fitDataset(dataset(), {epochs: 1, verbose: 0}),
+    () => model().evaluateDataset(dataset(), {}),
+  ]) {
+    const {text} = await toldLater(call());
+    assert.match(text, /use it before it is disposed, or dispose it later\.\n$/);
+  }
+});
+
+test('what walks a dataset says who asked', async () => {
+  const x = tf.ones([4, 2]);
+  const dataset = tf.data.array([x, x]).map(t => t.add(1));
+  const late = dataset.forEachAsync(() => x.dispose()); // @for_each
+  const rows = await toldLater(late);
+  assert.deepEqual(rows.used, [at('for_each'), 'read', `in forEachAsync of dataset (called ${at('for_each')})`]);
+  assert.match(rows.text, /await forEachAsync \(called/);
+  const again = await toldLater(dataset.toArray()); // @to_array
+  assert.equal(again.used[0], at('to_array'));
+  assert.match(again.text, /use it before it is disposed/);
 });
 
 test('what a tidy that was open before explain() ends died of that', () => {
@@ -501,7 +610,7 @@ test('a tensor that is dropped and collected is counted, and leaves no record', 
   kept.dispose();
   explain(false);
   explain({summary: false});
-  assert.equal(leaks().tensors, 0);
+  assert.equal(numSeen(leaks()), 0);
 });
 
 test('explain(false) leaves TensorFlow.js as it was', () => {
@@ -511,6 +620,6 @@ test('explain(false) leaves TensorFlow.js as it was', () => {
   assert.throws(() => x.neg(), /^Error: Tensor is disposed\.$/);
   assert.throws(() => tf.neg(x), error => !(error instanceof DisposedError));
   explain({summary: false});
-  assert.ok(told(() => x.neg()).text.includes('before explain() was called'));
+  assert.ok(told(() => x.neg()).text.includes('while explain() was off'));
   assert.throws(() => story(3), /story: expected a tensor, got: number/);
 });
