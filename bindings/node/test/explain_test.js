@@ -14,7 +14,8 @@ const lives = require('../lib/explain/lives');
 
 explain({summary: false});
 const tf = require('@tensorflow/tfjs');
-if (process.env.TENURE_TEST_BACKEND === 'tenure') require('..');
+const onTenure = process.env.TENURE_TEST_BACKEND === 'tenure';
+if (onTenure) require('..');
 
 const lines = fs.readFileSync(__filename, 'utf8').split('\n');
 
@@ -545,6 +546,49 @@ test('a tensor that was dead before a fit began is not told to wait for it', asy
     const {text} = await toldLater(call());
     assert.match(text, /use it before it is disposed, or dispose it later\.\n$/);
   }
+});
+
+function thrown(f) {
+  try {
+    f();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+test('an error of a kernel has the line, in its message and in its stack', {skip: !onTenure}, () => {
+  const x = tf.ones([2, 3]);
+  const error = thrown(() => tf.matMul(x, x)); // @kernel
+  assert.equal(error.code, 'ShapeError');
+  assert.match(error.message, /^matmul: inner dimensions differ: \[2, 3\] x \[2, 3\]\n\n  used/);
+  assert.deepEqual(rowsOf(error.message).used, [at('kernel'), 'matMul']);
+  assert.equal(String(error.site), at('kernel'));
+  const [first] = error.stack.split('\n').filter(line => line.startsWith('    at '));
+  assert.ok(first.includes(at('kernel')), error.stack);
+  const made = thrown(() => tf.tensor([[1, 2], [3]])); // @ragged
+  assert.deepEqual(rowsOf(made.message).used, [at('ragged'), 'tensor']);
+  const inLayer = thrown(() => tf.layers.dense({units: 2}).apply(tf.zeros([2 ** 31, 0]))); // @layer_kernel
+  assert.equal(rowsOf(inLayer.message).used[0], at('layer_kernel'));
+  x.dispose();
+});
+
+test('memory that ran out is told with the lines that hold it', {skip: !onTenure}, () => {
+  const a = tf.ones([3000000, 1]), b = tf.ones([1, 3000000]); // @large
+  const {code, message} = thrown(() => a.add(b)); // @too_much
+  assert.equal(code, 'OutOfMemoryError');
+  assert.match(message, /^allocate: 32\.74 TiB requested/);
+  assert.deepEqual(rowsOf(message).used, [at('too_much'), 'add']);
+  const row = x => `11.44 MiB  float32 [${x.shape.join(', ')}] (#${x.id}), born ${at('large')} ones\n`;
+  assert.ok(message.includes(row(a)) && message.includes(row(b)), message);
+  assert.doesNotMatch(message, /\.cpp|explain\(\) tells/);
+  explain(false);
+  const {message: plain} = thrown(() => a.add(b));
+  assert.match(plain, /the largest live tensors:\n +11\.44 MiB {2}float32 \[3000000, 1\]\n/);
+  assert.match(plain, /dispose what is no longer needed[^]*\n  explain\(\) tells the lines[^\n]*$/);
+  assert.doesNotMatch(plain, /\.cpp|\(#|used/);
+  explain({summary: false});
+  tf.dispose([a, b]);
 });
 
 test('what walks a dataset says who asked', async () => {

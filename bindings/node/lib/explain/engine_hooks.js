@@ -8,11 +8,13 @@ const {look} = require('./sites');
 const {
   Death, Scope, assigned, born, died, freed, isVariable, lives, observers, otherDied, recordOf,
 } = require('./lives');
+const {kernelError} = require('./kernel_errors');
 const {disposedError, place} = require('./story');
 const {onUndo, patch} = require('./patches');
 
 // Enough frames for tf.op(x) and x.op(); deeper ones are the library's own calls.
 const kNear = 4;
+const kNearBirth = kNear + 1; // the hook of makeTensor is one
 const kScope = Symbol('scope');
 
 // The kernel that runs: what it makes is born where it was called. Kernels call kernels.
@@ -84,6 +86,8 @@ function hookKernels(engine) {
     const begin = trace === null || outer !== null ? null : trace.opBegin();
     try {
       return original.call(this, name, inputs, attrs);
+    } catch (error) {
+      throw outer === null ? kernelError(error, op, site, runKernel) : error;
     } finally {
       kernel = outer;
       if (begin !== null) trace.opEnd(begin, op, site);
@@ -131,7 +135,7 @@ function hookLives(engine) {
     if (kernel !== null) {
       ({site, op} = kernel);
     } else {
-      site = activities.siteOf(trackTensor, 4);
+      site = activities.siteOf(trackTensor, kNearBirth);
       op = look.seen.call.name || 'tensor';
     }
     if (gradientOf && !op.startsWith('gradient of ')) op = `gradient of ${gradientOf}`;
@@ -140,6 +144,17 @@ function hookLives(engine) {
     born(tensor, op, site, scopeOf(this), owner, () => stringsOf(this, tensor),
          () => holdersOf(this, tensor));
     return result;
+  });
+
+  // What is made of the user's values, not by a kernel.
+  patch(engine, 'makeTensor', original => function makeTensor(...args) {
+    try {
+      return original.apply(this, args);
+    } catch (error) {
+      if (kernel !== null) throw error;
+      const site = activities.siteOf(makeTensor, kNear);
+      throw kernelError(error, look.seen.call.name || 'tensor', site, makeTensor);
+    }
   });
 
   const deathBelow = below => ending === null ?

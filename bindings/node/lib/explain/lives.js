@@ -56,9 +56,10 @@ class Death {
 }
 
 class Storage {
-  constructor(id, nbytes) {
+  constructor(id, nbytes, slot) {
     this.id = id;
     this.nbytes = nbytes;
+    this.slot = slot; // in which the tenure backend has the data; undefined for another's
     this.tensors = 0; // that we know of
     this.others = 0;  // from before explain()
     this.freed = false;
@@ -188,7 +189,7 @@ const observers = {
 function storageOf(dataId, nbytes) {
   let storage = storages.get(dataId);
   if (storage === undefined) {
-    storage = new Storage(nextStorage++, nbytes);
+    storage = new Storage(nextStorage++, nbytes, dataId.slot);
     attached.storages.set(dataId, storage);
   }
   return storage;
