@@ -332,8 +332,8 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
         fmt::format("{} from {} ({}) alive together, {}: {}", count_text(finding.count, "tensor"),
                     site_text(run, line.site), text_of(run, last.op), more, held);
     finding.remedy =
-        "something stores every one of them: read out what you need (item(), to_vector()), drop "
-        "or dispose the tensor at the end of the step, or store it in place of the last one.";
+        "something stores every one of them: read out the numbers you need, drop or dispose the "
+        "tensor at the end of the step, or store it in place of the last one.";
   } else if (line.owner_kind == "variable") {
     finding.title =
         fmt::format("{} from {} alive together, {}: {}", count_text(finding.count, "variable"),

@@ -3,6 +3,7 @@
 
 const {KernelBackend, buffer, engine, util} = require('@tensorflow/tfjs-core');
 const bridge = require('./bridge');
+const {dtypeError, valueError} = require('./errors');
 const {Groups, NOT_HERE} = require('./groups');
 const HostView = require('./host_view');
 const {countMoves} = require('./moves');
@@ -64,7 +65,7 @@ class TenureBackend extends KernelBackend {
     if (data === undefined || data.slot === NOT_HERE) {
       const info = engine().state.tensorInfo.get(dataId);
       if (info !== undefined && info.backend === this)
-        throw new Error(`tenure: the data of a tensor of shape [${info.shape}] was freed`);
+        throw valueError(`tenure: the data of a tensor of shape [${info.shape}] was freed`);
       bridge.aside(() => engine().moveData(this, dataId));
       data = dataId instanceof Data ? dataId : this.foreign.get(dataId);
     }
@@ -76,7 +77,7 @@ class TenureBackend extends KernelBackend {
     if (dataId.slot >= 0 && dataId.dtype === info.dtype) return dataId.slot; // it is ours, and here
     const data = this.dataOf(dataId);
     if (data.slot === STRINGS)
-      throw new Error(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
+      throw dtypeError(`tenure: a string tensor of shape [${info.shape}] has no numbers`);
     return data.dtype === info.dtype ? data.slot : this.castOf(data, info.dtype).slot;
   }
 

@@ -4,6 +4,7 @@
 // disposal of those: one call runs many.
 'use strict';
 
+const {dtypeError, isInteger, noInteger, shapeError, valueError} = require('./errors');
 const native = require('./native');
 const {call, flush} = native;
 
@@ -46,9 +47,12 @@ const codes = new Map(names.map((name, code) => [name, code]));
 // The number that stands for an op.
 function op(name) {
   const code = codes.get(name);
-  if (code === undefined) throw new Error(`tenure: there is no op ${name}`);
+  if (code === undefined) throw valueError(`tenure: there is no op ${name}`);
   return code;
 }
+
+const WRITE_SMALL = op('write_small');
+const READ_SMALL = op('read_small');
 
 function start(code) {
   integers[0] = code;
@@ -56,10 +60,15 @@ function start(code) {
   doublesAt = 0;
 }
 
-// What crosses is an integer of 32 bits: another number would arrive as one that was not meant.
-function raiseNoInteger(value) {
-  const op = names[integers[0]];
-  throw new RangeError(`${op}: not an integer between -2^31 and 2^31: ${String(value)}`);
+// As the user knows it.
+function nameOf(code) {
+  if (code === WRITE_SMALL) return 'tensor';
+  return code === READ_SMALL ? 'read' : names[code];
+}
+
+// The op that is being written.
+function opName() {
+  return nameOf(integers[0]);
 }
 
 // Ranks are small, and what is written between two reservations is too: the margin covers it.
@@ -75,7 +84,7 @@ function putTensor(backend, info) {
   at += 2;
   for (let i = 0; i < rank; ++i) {
     const size = shape[i];
-    if ((size | 0) !== size) raiseNoInteger(size);
+    if (!isInteger(size)) throw noInteger(opName(), size);
     integers[at + i] = size;
   }
   at += rank;
@@ -95,7 +104,7 @@ function putTensors(backend, infos) {
 }
 
 function putInt(value) {
-  if ((value | 0) !== value) raiseNoInteger(value);
+  if (!isInteger(value)) throw noInteger(opName(), value);
   integers[at++] = value;
 }
 
@@ -103,7 +112,7 @@ function putInt(value) {
 function putChoice(list, value) {
   const index = list.indexOf(value);
   if (index < 0) {
-    throw new Error(`${names[integers[0]]}: ${String(value)} is none of ${list.join(', ')}`);
+    throw valueError(`${opName()}: ${String(value)} is none of ${list.join(', ')}`);
   }
   integers[at++] = index;
 }
@@ -114,7 +123,7 @@ function putInts(values) {
   integers[at++] = count;
   for (let i = 0; i < count; ++i) {
     const value = values[i];
-    if ((value | 0) !== value) raiseNoInteger(value);
+    if (!isInteger(value)) throw noInteger(opName(), value);
     integers[at + i] = value;
   }
   at += count;
@@ -122,7 +131,7 @@ function putInts(values) {
 
 function putDtype(dtype) {
   const code = DTYPE_CODES[dtype];
-  if (code === undefined) throw new Error(`${names[integers[0]]}: no tensor of dtype ${dtype}`);
+  if (code === undefined) throw dtypeError(`${opName()}: no tensor of dtype ${dtype}`);
   integers[at++] = code;
 }
 
@@ -135,7 +144,7 @@ function putText(text) {
   integers[at++] = text.length;
   for (let i = 0; i < text.length; ++i) {
     const unit = text.charCodeAt(i);
-    if (unit > 255) throw new Error(`${names[integers[0]]}: ${text[i]} cannot be a label`);
+    if (unit > 255) throw valueError(`${opName()}: ${text[i]} cannot be a label`);
     integers[at++] = unit;
   }
 }
@@ -246,6 +255,16 @@ function enqueue(to, length, code) {
   return slot;
 }
 
+function queueShape(to, code, shape) {
+  const rank = shape.length;
+  queue[to] = rank;
+  for (let i = 0; i < rank; ++i) {
+    const size = shape[i];
+    if (!isInteger(size)) throw noInteger(nameOf(code), size);
+    queue[to + 1 + i] = size;
+  }
+}
+
 // Ops of floats that give floats of a shape that is known here. What may not wait runs now.
 function queueUnary(backend, code, x) {
   const {dataId, shape} = x;
@@ -253,8 +272,7 @@ function queueUnary(backend, code, x) {
   if (!isSmall(dataId, rank)) return runUnary(backend, code, x);
   const to = queue[0];
   queue[to + 3] = dataId.slot;
-  queue[to + 4] = rank;
-  for (let i = 0; i < rank; ++i) queue[to + 5 + i] = shape[i];
+  queueShape(to + 4, code, shape);
   return backend.adopt(enqueue(to, 5 + rank, code), shape, 'float32', dataId.size);
 }
 
@@ -282,12 +300,10 @@ function queueBinary(backend, code, a, b) {
   if (shape === undefined) return runBinary(backend, code, a, b);
   const to = queue[0];
   queue[to + 3] = dataA.slot;
-  queue[to + 4] = rankA;
-  for (let i = 0; i < rankA; ++i) queue[to + 5 + i] = shapeA[i];
+  queueShape(to + 4, code, shapeA);
   const next = to + 5 + rankA;
   queue[next] = dataB.slot;
-  queue[next + 1] = rankB;
-  for (let i = 0; i < rankB; ++i) queue[next + 2 + i] = shapeB[i];
+  queueShape(next + 1, code, shapeB);
   const slot = enqueue(to, 7 + rankA + rankB, code);
   return backend.adopt(slot, shape, 'float32', shape === shapeA ? dataA.size : dataB.size);
 }
@@ -312,8 +328,6 @@ function retire(slots) {
   call();
 }
 
-const WRITE_SMALL = op('write_small');
-const READ_SMALL = op('read_small');
 const ARRAYS = {
   float32: Float32Array,
   int32: Int32Array,
@@ -335,12 +349,12 @@ function lengthFor(dtype, size) {
 // The slot of a new tensor with these values, of which there must be as many as its shape says.
 function write(values, shape, dtype, size) {
   const Wanted = ARRAYS[dtype];
-  if (Wanted === undefined) throw new Error(`tensor: no tensor can be of dtype ${dtype}`);
-  if (values == null) throw new Error(`tensor: no values for [${shape}] of ${dtype}`);
+  if (Wanted === undefined) throw dtypeError(`tensor: no tensor can be of dtype ${dtype}`);
+  if (values == null) throw valueError(`tensor: no values for [${shape}] of ${dtype}`);
   const elements = values instanceof Wanted ? values : Wanted.from(values);
   const length = lengthOf.call(elements);
   if (length !== lengthFor(dtype, size)) {
-    throw new Error(`tensor: ${length} values do not fill [${shape}] of ${dtype}`);
+    throw shapeError(`tensor: ${length} values do not fill [${shape}] of ${dtype}`);
   }
   const bytes = length * Wanted.BYTES_PER_ELEMENT;
   start(WRITE_SMALL);
@@ -401,6 +415,13 @@ function lost() {
   return all;
 }
 
+// How many threads kernels use.
+function setThreads(threads) {
+  if (!isInteger(threads)) throw noInteger('setThreads', threads);
+  if (threads < 1) throw valueError(`setThreads: there must be at least 1 thread, not ${threads}`);
+  native.setThreads(threads);
+}
+
 const MEMORY_FIELDS = [
   'tensors',
   'storages',
@@ -447,6 +468,6 @@ module.exports = {
   start,
   watch: native.watch,
   write,
-  setThreads: native.setThreads,
+  setThreads,
   version: native.version(),
 };

@@ -37,9 +37,14 @@ function isCore(exports) {
       typeof exports.Optimizer === 'function';
 }
 
+function isData(exports) {
+  return typeof exports.Dataset === 'function' &&
+      typeof exports.Dataset.prototype.forEachAsync === 'function';
+}
+
 function isLayers(exports) {
   return typeof exports.LayersModel === 'function' && typeof exports.Sequential === 'function' &&
       exports.layers != null && exports.layers.Layer != null;
 }
 
-module.exports = {isCore, isLayers, onEachLoaded};
+module.exports = {isCore, isData, isLayers, onEachLoaded};

@@ -1,6 +1,8 @@
 // What Node.js sees of Tenure: a few functions over memory that both sides know (see call.h). Plain
 // Node-API: an op costs one call without arguments. State belongs to an environment, so that every
 // worker thread has its own.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "call.h"
+#include "memory/text.h"
 #include "napi.h"
 #include "tenure/tenure.h"
 #include "tokens.h"
@@ -23,6 +26,11 @@ constexpr std::size_t kQueue = 1024;
 constexpr std::size_t kSpare = 33;  // with their count
 // How far what V8 knows of our memory may be from the truth before it is told.
 constexpr std::int64_t kToldBytes = std::int64_t{1} << 20;
+// How much may have come since V8 last freed something until it is made to collect. It begins to by
+// itself after half of that, but beside the program, which may be faster.
+constexpr std::int64_t kUncollectedBytes = std::int64_t{128} << 20;
+// More than V8 takes from anyone without collecting at once: half of its heap's limit.
+constexpr std::int64_t kPressure = std::int64_t{1} << 40;
 
 struct Environment {
   Slots slots;
@@ -30,6 +38,7 @@ struct Environment {
   Tokens tokens;
   napi_ref buffers[2] = {};  // keep the shared memory
   std::int64_t told = 0;
+  std::int64_t least_told = 0;  // since V8 was last made to collect
 };
 
 // The error's class, without our namespace: what JavaScript sees as its code.
@@ -50,12 +59,23 @@ const Row& row_of(std::int32_t code) {
   return rows[static_cast<std::size_t>(code)];
 }
 
+bool tell_v8(napi_env env, std::int64_t change) {
+  std::int64_t total = 0;
+  return napi_adjust_external_memory(env, change, &total) == napi_ok;
+}
+
 void tell_v8(napi_env env, Environment& state) {
   const std::int64_t change = state.slots.bytes() - state.told;
   if (std::abs(change) < kToldBytes) [[likely]]
     return;
-  std::int64_t total = 0;
-  if (napi_adjust_external_memory(env, change, &total) == napi_ok) state.told += change;
+  if (tell_v8(env, change)) state.told += change;
+  state.least_told = std::min(state.least_told, state.told);
+  // As much again as there is at least, so that what is only ever added to is not gone through
+  // over and over.
+  if (state.told - state.least_told > std::max(kUncollectedBytes, state.least_told)) {
+    if (tell_v8(env, kPressure)) tell_v8(env, -kPressure);
+    state.least_told = state.told;
+  }
   // Being told, V8 may have collected; or it has meanwhile.
   if (change > 0 && state.tokens.any_collection(env)) state.shared.collected[0] = 1;
 }
@@ -97,13 +117,62 @@ void run_queue(Environment& state) {
 }
 
 // The problem with its values. The lines behind it name the places in this binding that called the
-// op, which say nothing to a user of JavaScript; those of memory that ran out say who holds it.
+// op, which say nothing to a user of JavaScript.
 std::string text_of(const std::exception& error) {
   std::string text = error.what();
-  if (dynamic_cast<const OutOfMemoryError*>(&error) == nullptr) {
-    text.resize(std::min(text.find("\n\n  "), text.size()));
+  text.resize(std::min(text.find("\n\n  "), text.size()));
+  return text;
+}
+
+std::string text_of_largest(const OutOfMemoryError& error) {
+  std::string text = "  the largest live tensors:";
+  for (const Story& story : error.largest()) {
+    const auto elements = static_cast<std::size_t>(story.shape.numel());
+    text += fmt::format("\n  {:>12}  {} {}", detail::bytes_text(elements * size_of(story.dtype)),
+                        story.dtype, story.shape);
   }
   return text;
+}
+
+// Memory that ran out says who holds it too. Ids and lines of the ledger are not JavaScript's,
+// which has its own (lib/explain/kernel_errors.js), and the class is the code.
+std::string text_of(const OutOfMemoryError& error) {
+  constexpr std::string_view kClass = "OutOfMemoryError: ";
+  const std::string_view whole = error.what();
+  std::string text;
+  for (std::size_t begin = whole.starts_with(kClass) ? kClass.size() : 0; begin < whole.size();) {
+    const std::size_t end = std::min(whole.find("\n\n", begin), whole.size());
+    const std::string_view paragraph = whole.substr(begin, end - begin);
+    begin = end + 2;
+    if (paragraph.starts_with("  used ")) continue;
+    const bool is_list = paragraph.starts_with("  the largest");
+    text += fmt::format("{}{}", text.empty() ? "" : "\n\n",
+                        is_list ? text_of_largest(error) : paragraph);
+  }
+  return text + "\n  explain() tells the lines that made them.";
+}
+
+void throw_out_of_memory(napi_env env, const Slots& slots, const OutOfMemoryError& error) {
+  const auto string_of = [env](std::string_view text) {
+    napi_value value = nullptr;
+    check(env, napi_create_string_utf8(env, text.data(), text.size(), &value));
+    return value;
+  };
+  napi_value thrown = nullptr;
+  check(env, napi_create_error(env, string_of(code_of(error)), string_of(text_of(error)), &thrown));
+  napi_value list = nullptr;  // where the tensors of the rows are
+  check(env, napi_create_array(env, &list));
+  std::uint32_t row = 0;
+  for (const Story& story : error.largest()) {
+    napi_value slot = nullptr;
+    check(env, napi_create_int32(env, slots.find(story.id), &slot));
+    check(env, napi_set_element(env, list, row++, slot));
+  }
+  napi_property_descriptor property{};  // which does not show when the error is printed
+  property.utf8name = "slots";
+  property.value = list;
+  check(env, napi_define_properties(env, thrown, 1, &property));
+  check(env, napi_throw(env, thrown));
 }
 
 template <std::size_t n>
@@ -119,8 +188,13 @@ napi_value entry(napi_env env, napi_callback_info info) {
   std::size_t count = n;
   napi_get_cb_info(env, info, n == 0 ? nullptr : &count, n == 0 ? nullptr : arguments.values,
                    nullptr, &data);
+  auto& state = *static_cast<Environment*>(data);
   try {
-    return function(env, *static_cast<Environment*>(data), arguments.values);
+    try {
+      return function(env, state, arguments.values);
+    } catch (const OutOfMemoryError& error) {
+      throw_out_of_memory(env, state.slots, error);
+    }
   } catch (const std::exception& error) {
     napi_throw_error(env, code_of(error), text_of(error).c_str());
   }
@@ -296,9 +370,7 @@ napi_value memory_info(napi_env, Environment& state, napi_value*) {
 
 // Watches a token under a number that is free.
 napi_value watch(napi_env env, Environment& state, napi_value* arguments) {
-  std::int32_t number = 0;
-  check(env, napi_get_value_int32(env, arguments[0], &number));
-  state.tokens.watch(env, number, arguments[1]);
+  state.tokens.watch(env, integer_of(env, arguments[0]), arguments[1]);
   return nullptr;
 }
 
@@ -315,9 +387,7 @@ napi_value lost(napi_env env, Environment& state, napi_value* arguments) {
 }
 
 napi_value set_threads(napi_env env, Environment&, napi_value* arguments) {
-  std::int32_t threads = 0;
-  check(env, napi_get_value_int32(env, arguments[0], &threads));
-  set_num_threads(threads);
+  set_num_threads(integer_of(env, arguments[0]));
   return nullptr;
 }
 

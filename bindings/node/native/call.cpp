@@ -44,6 +44,13 @@ void Slots::raise_empty(std::int32_t slot) const {
                     slot);
 }
 
+std::int32_t Slots::find(std::uint64_t id) const {
+  const auto found = std::ranges::find_if(tensors_, [id](const Tensor& tensor) {
+    return tensor.defined() && detail::Access::header(tensor)->id == id;
+  });
+  return found == tensors_.end() ? -1 : static_cast<std::int32_t>(found - tensors_.begin());
+}
+
 std::int32_t Slots::spare() {
   if (free_.empty()) {
     tensors_.emplace_back();

@@ -40,7 +40,8 @@ class Slots {
       raise_empty(slot);
     return tensors_[index];
   }
-  std::int32_t spare();  // an empty slot
+  std::int32_t find(std::uint64_t id) const;  // the slot of the ledger's tensor; -1: none
+  std::int32_t spare();                       // an empty slot
   void put(std::int32_t slot, Tensor tensor);
   void put(std::int32_t slot, std::exception_ptr error);  // why there is no tensor
   void drop(std::int32_t slot);

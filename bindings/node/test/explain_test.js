@@ -3,6 +3,7 @@
 // lines of this file. Runs on any backend: TENURE_TEST_BACKEND=tenure takes ours.
 
 const assert = require('node:assert/strict');
+const {spawnSync} = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const {test} = require('node:test');
@@ -13,7 +14,8 @@ const lives = require('../lib/explain/lives');
 
 explain({summary: false});
 const tf = require('@tensorflow/tfjs');
-if (process.env.TENURE_TEST_BACKEND === 'tenure') require('..');
+const onTenure = process.env.TENURE_TEST_BACKEND === 'tenure';
+if (onTenure) require('..');
 
 const lines = fs.readFileSync(__filename, 'utf8').split('\n');
 
@@ -434,20 +436,171 @@ test('who holds the data is told with those from before explain()', () => {
   variable.dispose();
 });
 
-test('what was alive when explain(false) came is no leak of the next explain()', () => {
+// What a list of leaks has of tensors whose line is not known, and how many of others.
+function unseen(list) {
+  const [group] = list.filter(g => g.site === '(unknown)' && g.owner === '');
+  return group === undefined ? {count: 0, bytes: 0, what: ''} : group;
+}
+
+function numSeen(list) {
+  const seen = list.filter(g => g.site !== '(unknown)' && g.owner !== 'variable');
+  return seen.reduce((sum, g) => sum + g.count, 0);
+}
+
+test('what explain(false) forgot is counted, without its line', () => {
   const since = mark();
-  const x = tf.scalar(1), y = tf.scalar(2);
+  const x = tf.ones([100]), y = tf.ones([200]); // @forgotten
   explain(false);
   x.dispose();
+  const late = tf.ones([300]);
+  const {numTensors, numBytes} = tf.memory();
   explain({summary: false});
-  assert.equal(leaks().tensors, 0);
-  assert.equal(leaks(since).tensors, 0);
-  assert.match(told(() => x.neg()).text, /before explain\(\) was called/);
+  const variables = leaks().filter(g => g.owner === 'variable');
+  const sum = key => variables.reduce((total, g) => total + g[key], 0);
+  for (const list of [leaks(), leaks(since)]) {
+    assert.equal(list.tensors, numTensors);
+    assert.equal(unseen(list).count, numTensors - sum('count'));
+    assert.equal(unseen(list).bytes, numBytes - sum('bytes'));
+    assert.match(list.toString(), /\(unknown\) +born while explain\(\) was off, or forgotten when/);
+  }
+  assert.equal(leaks(mark()).tensors, 0);
   const z = y.clone();
   y.dispose();
-  assert.equal(leaks().tensors, 1);
-  assert.match(story(z), /born/);
+  late.dispose();
+  assert.equal(unseen(leaks()).count, numTensors - sum('count') - 2);
+  assert.equal(numSeen(leaks()), 1);
   z.dispose();
+});
+
+test('a variable from before explain(false) is listed with its line', () => {
+  const v = tf.variable(tf.scalar(1), true, 'forgotten_variable'); // @variable_before
+  explain(false);
+  const w = tf.variable(tf.scalar(2), true, 'unseen_variable');
+  explain({summary: false});
+  const of = name => leaks().find(g => g.what === `variable "${name}"`);
+  assert.equal(of('forgotten_variable').site, at('variable_before'));
+  assert.equal(of('unseen_variable').site, '(unknown)');
+  assert.deepEqual(of('unseen_variable').ids, [w.id]);
+  tf.dispose([v, w]);
+});
+
+test('a life that explain(false) cut is told as far as it was seen', () => {
+  const x = tf.scalar(1), y = tf.scalar(2); // @cut
+  explain(false);
+  const z = tf.scalar(3);
+  x.dispose();
+  explain({summary: false});
+  y.dispose(); // @cut_seen
+  const rows = told(() => x.neg());
+  assert.deepEqual(rows.born, [at('cut'), 'scalar']);
+  assert.deepEqual(rows.died, ['(unknown)', 'disposed', 'while explain() was off']);
+  assert.match(rows.text, /to see where that is, leave explain\(\) on\.\n$/);
+  assert.match(story(x), /died +\(unknown\) +disposed +while explain\(\) was off/);
+  assert.deepEqual(told(() => y.neg()).died, [at('cut_seen'), 'disposed']);
+  assert.match(story(z), /born +\(unknown\) +while explain\(\) was off\n$/);
+  z.dispose(); // @unseen_end
+  assert.deepEqual(told(() => z.neg()).died, [at('unseen_end'), 'disposed']);
+});
+
+function runProgram(text) {
+  const {stdout, stderr, status} = spawnSync(process.execPath, ['-e', text], {
+    cwd: path.dirname(__dirname), encoding: 'utf8', env: {...process.env, TENURE_SUMMARY: ''},
+  });
+  assert.equal(status, 0, stderr);
+  return {stdout, stderr};
+}
+
+test('the summary counts what was there before explain(), and can be switched off later', () => {
+  const head = `const tf = require('@tensorflow/tfjs'); const {explain} = require('./lib/explain');`;
+  const before = runProgram(`${head} tf.ones([10]); explain();`);
+  assert.match(before.stderr, /1 tensor \(40 bytes\) alive at exit[^]*born before explain\(\) was called/);
+  const again = runProgram(`${head} explain(); tf.ones([10]); explain(false); explain();`);
+  assert.match(again.stderr, /1 tensor \(40 bytes\) alive at exit[^]*\(unknown\) +born while explain/);
+  const none = runProgram(`${head} explain(); tf.ones([10]); explain({summary: false});`);
+  assert.doesNotMatch(none.stderr, /alive at exit/);
+});
+
+test('string tensors have the bytes of their texts', () => {
+  const before = mark(), {numBytes} = tf.memory();
+  const x = tf.tensor(['hello', 'w\u00f6rld']);
+  assert.equal(leaks(before).bytes, 11);
+  assert.equal(tf.memory().numBytes - numBytes, 11);
+  x.dispose();
+  assert.equal(leaks(before).bytes, 0);
+});
+
+test('a tensor that was dead before a fit began is not told to wait for it', async () => {
+  const model = () => {
+    const made = tf.sequential({layers: [tf.layers.dense({units: 1, inputShape: [2]})]});
+    made.compile({optimizer: 'sgd', loss: 'meanSquaredError'});
+    return made;
+  };
+  const x = tf.ones([3, 2]), y = tf.ones([3, 1]);
+  y.dispose();
+  const dataset = () => tf.data.array([{xs: tf.ones([2]), ys: y}]).batch(1);
+  for (const call of [
+    () => model().trainOnBatch(x, y), () => model().fit(x, y, {verbose: 0}),
+    () => model().fitDataset(dataset(), {epochs: 1, verbose: 0}),
+    () => model().evaluateDataset(dataset(), {}),
+  ]) {
+    const {text} = await toldLater(call());
+    assert.match(text, /use it before it is disposed, or dispose it later\.\n$/);
+  }
+});
+
+function thrown(f) {
+  try {
+    f();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+test('an error of a kernel has the line, in its message and in its stack', {skip: !onTenure}, () => {
+  const x = tf.ones([2, 3]);
+  const error = thrown(() => tf.matMul(x, x)); // @kernel
+  assert.equal(error.code, 'ShapeError');
+  assert.match(error.message, /^matmul: inner dimensions differ: \[2, 3\] x \[2, 3\]\n\n  used/);
+  assert.deepEqual(rowsOf(error.message).used, [at('kernel'), 'matMul']);
+  assert.equal(String(error.site), at('kernel'));
+  const [first] = error.stack.split('\n').filter(line => line.startsWith('    at '));
+  assert.ok(first.includes(at('kernel')), error.stack);
+  const made = thrown(() => tf.tensor([[1, 2], [3]])); // @ragged
+  assert.deepEqual(rowsOf(made.message).used, [at('ragged'), 'tensor']);
+  const inLayer = thrown(() => tf.layers.dense({units: 2}).apply(tf.zeros([2 ** 31, 0]))); // @layer_kernel
+  assert.equal(rowsOf(inLayer.message).used[0], at('layer_kernel'));
+  x.dispose();
+});
+
+test('memory that ran out is told with the lines that hold it', {skip: !onTenure}, () => {
+  const a = tf.ones([3000000, 1]), b = tf.ones([1, 3000000]); // @large
+  const {code, message} = thrown(() => a.add(b)); // @too_much
+  assert.equal(code, 'OutOfMemoryError');
+  assert.match(message, /^allocate: 32\.74 TiB requested/);
+  assert.deepEqual(rowsOf(message).used, [at('too_much'), 'add']);
+  const row = x => `11.44 MiB  float32 [${x.shape.join(', ')}] (#${x.id}), born ${at('large')} ones\n`;
+  assert.ok(message.includes(row(a)) && message.includes(row(b)), message);
+  assert.doesNotMatch(message, /\.cpp|explain\(\) tells/);
+  explain(false);
+  const {message: plain} = thrown(() => a.add(b));
+  assert.match(plain, /the largest live tensors:\n +11\.44 MiB {2}float32 \[3000000, 1\]\n/);
+  assert.match(plain, /dispose what is no longer needed[^]*\n  explain\(\) tells the lines[^\n]*$/);
+  assert.doesNotMatch(plain, /\.cpp|\(#|used/);
+  explain({summary: false});
+  tf.dispose([a, b]);
+});
+
+test('what walks a dataset says who asked', async () => {
+  const x = tf.ones([4, 2]);
+  const dataset = tf.data.array([x, x]).map(t => t.add(1));
+  const late = dataset.forEachAsync(() => x.dispose()); // @for_each
+  const rows = await toldLater(late);
+  assert.deepEqual(rows.used, [at('for_each'), 'read', `in forEachAsync of dataset (called ${at('for_each')})`]);
+  assert.match(rows.text, /await forEachAsync \(called/);
+  const again = await toldLater(dataset.toArray()); // @to_array
+  assert.equal(again.used[0], at('to_array'));
+  assert.match(again.text, /use it before it is disposed/);
 });
 
 test('what a tidy that was open before explain() ends died of that', () => {
@@ -501,7 +654,7 @@ test('a tensor that is dropped and collected is counted, and leaves no record', 
   kept.dispose();
   explain(false);
   explain({summary: false});
-  assert.equal(leaks().tensors, 0);
+  assert.equal(numSeen(leaks()), 0);
 });
 
 test('explain(false) leaves TensorFlow.js as it was', () => {
@@ -511,6 +664,6 @@ test('explain(false) leaves TensorFlow.js as it was', () => {
   assert.throws(() => x.neg(), /^Error: Tensor is disposed\.$/);
   assert.throws(() => tf.neg(x), error => !(error instanceof DisposedError));
   explain({summary: false});
-  assert.ok(told(() => x.neg()).text.includes('before explain() was called'));
+  assert.ok(told(() => x.neg()).text.includes('while explain() was off'));
   assert.throws(() => story(3), /story: expected a tensor, got: number/);
 });

@@ -102,18 +102,24 @@ test('shapes are of integers of 32 bits', () => {
   const write = (shape) => () => tf.backend().write(new Float32Array(2), shape, 'float32');
   refused(write([NaN]));
   refused(write([2.5]));
-  refused(write([0.5, 4]), /not an integer/);
+  refused(write([0.5, 4]), /^Error: tensor: 0\.5 is not an integer$/);
   refused(write(['2']));
   refused(write([-1, -2]), /negative dimension/);
   refused(write([undefined]));
   refused(write([2 ** 32]));
   const empty = () => tf.backend().write(new Float32Array(0), [0, 2 ** 32], 'float32');
-  refused(empty, /not an integer/);
+  refused(empty, /^Error: tensor: 4294967296 is beyond 32 bits/);
+  const x = tf.tensor([1, 2, 3]);
+  refused(() => tf.reshape(x, [1.5, 2]), /^Error: reshape: 1\.5 is not an integer$/);
+  // An op that would wait writes shapes too.
+  x.shape[0] = 2 ** 32 + 3;
+  refused(() => tf.square(x), /^Error: square: 4294967299 is beyond 32 bits/);
+  refused(() => tf.add(x, x), /^Error: add: 4294967299 is beyond 32 bits/);
 });
 
 test('sizes past 2^31 do not wrap', () => {
   const one = tf.scalar(1);
-  const not32 = /not an integer between -2\^31 and 2\^31: 4294967296/;
+  const not32 = /: 4294967296 is beyond 32 bits \(-2\^31 to 2\^31 - 1\)$/;
   refused(() => tf.broadcastTo(one, [2 ** 32, 2]), not32);
   refused(() => tf.tile(tf.tensor([1]), [2 ** 32]), not32);
   refused(() => tf.zeros([2 ** 32]), /.*/);
@@ -125,7 +131,31 @@ test('sizes past 2^31 do not wrap', () => {
   refused(() => tf.scatterND(tf.tensor([[0]], [1, 1], 'int32'), tf.tensor([1]), [2 ** 32]), not32);
   // More than a dimension can say is no result either.
   const truth = tf.zeros([0, 2 ** 30], 'bool');
-  refused(() => tf.concat([truth, truth, tf.zeros([0, 1], 'bool')], 1), /2\^31|not an integer/);
+  refused(() => tf.concat([truth, truth, tf.zeros([0, 1], 'bool')], 1), /2\^31/);
+});
+
+test('threads are a whole number of at least one', () => {
+  const {setThreads} = require('../lib/native'); // which looks for itself
+  for (const threads of [2 ** 32 + 1, 1.5, 2 ** 31, Infinity, NaN]) {
+    const text = new RegExp(`: ${threads} is (beyond 32 bits|not an integer)`);
+    assert.throws(() => tenure.setThreads(threads), {code: 'ValueError', message: text});
+    assert.throws(() => setThreads(threads), {code: 'ValueError', message: /of 32 bits/});
+  }
+  assert.throws(() => tenure.setThreads(0), {code: 'ValueError', message: /at least 1.*not 0/});
+  assert.throws(() => tenure.setThreads('2'), {code: 'ValueError', message: /got: '2'/});
+});
+
+test('errors of both halves say their class', () => {
+  const x = tf.tensor([1, 2, 3]);
+  const indices = tf.tensor([7], [1], 'int32');
+  const thrown = (f, code, message) => assert.throws(f, {code, message});
+  thrown(() => tf.gather(x, indices), 'ValueError', /^GatherV2: the index value 7 is not in/);
+  thrown(() => tf.tensor([[1, 2], [3]]), 'ShapeError', /^tensor: 3 values do not fill \[2,2\]/);
+  thrown(() => tf.zeros([2 ** 31, 0]), 'ValueError', /^tensor: 2147483648 is beyond 32 bits/);
+  thrown(() => tf.cumsum(x, [0]), 'ValueError', /^cumsum: expected an integer, got: \[ 0 \]$/);
+  thrown(() => tf.backend().slotOf(tf.tensor(['a'])), 'DtypeError', /^tenure: a string tensor/);
+  const stack = () => tf.engine().runKernel('Pack', [x, indices], {axis: 0});
+  thrown(stack, 'DtypeError', /^stack: dtypes differ/);
 });
 
 test('attributes are numbers, and those that there are', () => {
@@ -136,7 +166,7 @@ test('attributes are numbers, and those that there are', () => {
   refused(kernel('Transpose', {x}, {perm: []}), /.*/);
   refused(
     kernel('PadV2', {x}, {paddings: [[0], [0], [0], [0]], constantValue: 0}),
-    /not an integer/,
+    /expected an integer, got: undefined/,
   );
   refused(kernel('PadV2', {x}, {paddings: [[0, 1]], constantValue: 0}), /pad/);
   refused(kernel('Cumsum', {x}, {axis: 7}), /cumsum/);

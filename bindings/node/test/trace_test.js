@@ -247,6 +247,15 @@ test('a fit in a callback of another is its own', () => {
   assert.equal(values.filter(v => v.name === 'step_loss').length, 8);
 });
 
+test('an error of a kernel is recorded', () => {
+  const {raised} = recorded(`
+    try { tf.matMul(tf.ones([2, 3]), tf.ones([2, 3])); } catch (error) {}
+  `, backends.tenure);
+  assert.equal(raised.length, 1);
+  assert.match(raised[0].text, /^ShapeError: matmul: inner dimensions differ/);
+  assert.equal(raised[0].site.line, 3);
+});
+
 test('an error about the first tensor is about it, and one about a model about no tensor', () => {
   const {raised, tensors} = recorded(`
     const x = tf.scalar(1);

@@ -11,6 +11,7 @@ const kFurther = 10; // frames, when the first look found none
 
 const travelling = new AsyncLocalStorage();
 let top = null;
+let begun = 0;
 
 class Activity {
   constructor(kind, name, op, subject, site, parent) {
@@ -20,6 +21,7 @@ class Activity {
     this.subject = subject;
     this.site = site;
     this.parent = parent;
+    this.number = ++begun;
     this.isAsync = false;
     // No code of the user's runs inside: its site is that of all it does.
     this.isClosed = parent !== null && parent.isClosed;
@@ -42,6 +44,11 @@ class Activity {
   get text() {
     return this.model || (this.kind === 'layer' ? this.label : this.op);
   }
+}
+
+// How many activities have begun: what happens while one runs happens at its number or a later one.
+function begunSoFar() {
+  return begun;
 }
 
 function current() {
@@ -114,4 +121,4 @@ function nearest(kind) {
   return null;
 }
 
-module.exports = {begin, current, nearest, part, run, runAsync, siteOf};
+module.exports = {begin, begunSoFar, current, nearest, part, run, runAsync, siteOf};

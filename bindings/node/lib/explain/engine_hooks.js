@@ -5,12 +5,16 @@
 
 const activities = require('./activities');
 const {look} = require('./sites');
-const {Scope, assigned, born, died, freed, lives, observers, otherDied} = require('./lives');
-const {disposedError, place, unknownError} = require('./story');
+const {
+  Death, Scope, assigned, born, died, freed, isVariable, lives, observers, otherDied, recordOf,
+} = require('./lives');
+const {kernelError} = require('./kernel_errors');
+const {disposedError, place} = require('./story');
 const {onUndo, patch} = require('./patches');
 
 // Enough frames for tf.op(x) and x.op(); deeper ones are the library's own calls.
 const kNear = 4;
+const kNearBirth = kNear + 1; // the hook of makeTensor is one
 const kScope = Symbol('scope');
 
 // The kernel that runs: what it makes is born where it was called. Kernels call kernels.
@@ -44,9 +48,7 @@ function kernelOp(name) {
 
 function disposedUse(tensor, op, input, below) {
   const site = activities.siteOf(below, 12);
-  const life = lives.get(tensor);
-  return life === undefined ? unknownError(tensor, op, input, site, below) :
-                              disposedError(life, op, input, site, below);
+  return disposedError(recordOf(tensor), op, input, site, below);
 }
 
 // Kernels that read the shape only.
@@ -84,6 +86,8 @@ function hookKernels(engine) {
     const begin = trace === null || outer !== null ? null : trace.opBegin();
     try {
       return original.call(this, name, inputs, attrs);
+    } catch (error) {
+      throw outer === null ? kernelError(error, op, site, runKernel) : error;
     } finally {
       kernel = outer;
       if (begin !== null) trace.opEnd(begin, op, site);
@@ -108,13 +112,19 @@ function scopeOf(engine) {
 }
 
 // How many tensors have this one's data.
-function holdersOf(engine, tensor, isVariable) {
+function holdersOf(engine, tensor) {
   const {backend} = engine.state.tensorInfo.get(tensor.dataId);
   try {
-    return backend.refCount(tensor.dataId) + (isVariable ? 1 : 0); // which is counted after its birth
+    // A variable is counted after its birth.
+    return backend.refCount(tensor.dataId) + (isVariable(tensor) ? 1 : 0);
   } catch {
     return 1; // a backend need not count
   }
+}
+
+function stringsOf(engine, tensor) {
+  const {backend} = engine.state.tensorInfo.get(tensor.dataId);
+  return backend.readSync(tensor.dataId);
 }
 
 function hookLives(engine) {
@@ -125,24 +135,39 @@ function hookLives(engine) {
     if (kernel !== null) {
       ({site, op} = kernel);
     } else {
-      site = activities.siteOf(trackTensor, 4);
+      site = activities.siteOf(trackTensor, kNearBirth);
       op = look.seen.call.name || 'tensor';
     }
     if (gradientOf && !op.startsWith('gradient of ')) op = `gradient of ${gradientOf}`;
-    const isVariable = typeof tensor.assign === 'function';
-    if (isVariable) op = 'variable';
-    const owner = isVariable ? 'variable' : saving ? 'tape' : '';
-    born(tensor, op, site, scopeOf(this), owner, () => holdersOf(this, tensor, isVariable));
+    if (isVariable(tensor)) op = 'variable';
+    const owner = isVariable(tensor) ? 'variable' : saving ? 'tape' : '';
+    born(tensor, op, site, scopeOf(this), owner, () => stringsOf(this, tensor),
+         () => holdersOf(this, tensor));
     return result;
   });
 
+  // What is made of the user's values, not by a kernel.
+  patch(engine, 'makeTensor', original => function makeTensor(...args) {
+    try {
+      return original.apply(this, args);
+    } catch (error) {
+      if (kernel !== null) throw error;
+      const site = activities.siteOf(makeTensor, kNear);
+      throw kernelError(error, look.seen.call.name || 'tensor', site, makeTensor);
+    }
+  });
+
+  const deathBelow = below => ending === null ?
+      new Death('disposed', activities.siteOf(below, 2), '', null) :
+      new Death(ending.cause, ending.site, ending.by, ending.what);
   patch(engine, 'disposeTensor', original => function disposeTensor(tensor) {
-    const known = lives.get(tensor);
-    const life = assigningTo === tensor ? undefined : known;
-    if (known === undefined && this.state.tensorInfo.has(tensor.dataId)) otherDied(tensor);
-    if (life !== undefined && life.death === null) {
-      if (ending !== null) died(life, ending.cause, ending.site, ending.by, ending.what);
-      else died(life, 'disposed', activities.siteOf(disposeTensor, 2), '', null);
+    const life = lives.get(tensor);
+    const isDeath = assigningTo !== tensor;
+    const isCounted = this.state.tensorInfo.has(tensor.dataId); // else the engine passes it over
+    if (life === undefined) {
+      if (isCounted) otherDied(tensor, isDeath ? deathBelow(disposeTensor) : null);
+    } else if (isDeath && life.death === null) {
+      died(life, deathBelow(disposeTensor), isCounted);
     }
     return original.call(this, tensor);
   });
@@ -352,9 +377,13 @@ function once(object, f) {
   f();
 }
 
+let hookedEngine = null;
+
 function hookCore(tf) {
   const engine = tf.engine();
   once(engine, () => {
+    hookedEngine = engine;
+    onUndo(() => { hookedEngine = null; });
     hookKernels(engine);
     hookLives(engine);
     hookScopes(engine);
@@ -364,4 +393,7 @@ function hookCore(tf) {
   once(tf.Optimizer.prototype, () => hookOptimizers(tf));
 }
 
-module.exports = {disposedUse, endingOf, hookCore, once};
+module.exports = {
+  disposedUse, endingOf, hookCore, once,
+  get engine() { return hookedEngine; },
+};

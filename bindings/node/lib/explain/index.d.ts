@@ -1,6 +1,9 @@
 import {Tensor} from '@tensorflow/tfjs-core';
 
-/** A tensor, layer, model or optimizer was used after its end; the message tells its life. */
+/**
+ * A tensor, layer, model or optimizer was used after its end; the message tells its life. What
+ * nobody saw, because explain() was off, is told as unknown.
+ */
 export class DisposedError extends Error {
   /** What is known of the tensor; null when it was none. */
   readonly story: object|null;
@@ -43,7 +46,10 @@ export interface Leaks extends Array<LeakGroup> {
   toString(): string;
 }
 
-/** The tensors that are alive, born since the mark if there is one, by the line that made them. */
+/**
+ * The tensors that are alive, born since the mark if there is one, by the line that made them. Those
+ * that explain() did not see are one group, at "(unknown)".
+ */
 export function leaks(since?: Mark): Leaks;
 
 /** Records what happens for `tenure report`, until close() or the end of the program. */

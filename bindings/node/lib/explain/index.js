@@ -4,12 +4,13 @@
 
 const {isMainThread} = require('worker_threads');
 
-const {isCore, isLayers, onEachLoaded} = require('../loaded');
+const {isCore, isData, isLayers, onEachLoaded} = require('../loaded');
+const {hookDatasets} = require('./dataset_hooks');
 const {hookCore} = require('./engine_hooks');
 const {hookGraphModels} = require('./graph_model_hooks');
 const {hookLayers} = require('./layer_hooks');
 const {leaks, mark, summary} = require('./leaks');
-const {forgetAll, lives, observers} = require('./lives');
+const {forgetAll, observers, recordOf} = require('./lives');
 const {onUndo, unpatch} = require('./patches');
 const {DisposedError, tell} = require('./story');
 const {Trace} = require('./trace');
@@ -22,6 +23,8 @@ let asked = false; // by explain(), not only for a recording
 function install(exports) {
   if (isCore(exports)) hookCore(exports);
   if (typeof exports.GraphModel === 'function') hookGraphModels(exports);
+  const data = exports.data || exports;
+  if (isData(data)) hookDatasets(data);
   if (isLayers(exports)) hookLayers(exports, exports.serialization || loadedSerialization());
 }
 
@@ -58,8 +61,8 @@ function explain(options = {}) {
   }
   switchOn();
   asked = true;
-  const wanted = options.summary !== false && process.env.TENURE_SUMMARY !== '0';
-  if (wanted && !process.listeners('exit').includes(printSummary)) {
+  process.removeListener('exit', printSummary);
+  if (options.summary !== false && process.env.TENURE_SUMMARY !== '0') {
     process.on('exit', printSummary);
   }
 }
@@ -69,10 +72,7 @@ function story(tensor) {
   if (tensor == null || tensor.dataId === undefined) {
     throw new TypeError(`story: expected a tensor, got: ${tensor === null ? 'null' : typeof tensor}`);
   }
-  const life = lives.get(tensor);
-  if (life !== undefined) return tell(life);
-  return `${tensor.dtype} [${tensor.shape.join(', ')}] (#${tensor.id})\n\n` +
-      `  born      (unknown)    before explain() was called\n`;
+  return tell(recordOf(tensor));
 }
 
 // A file for `tenure report`, from now until close() or the end of the program.

@@ -1,13 +1,15 @@
 'use strict';
 // Which tensors are alive, and since when: grouped by the line and the op that made them.
 
-const {alive, observers} = require('./lives');
+const hooks = require('./engine_hooks');
+const {alive, observers, recordOf, whyUnseen} = require('./lives');
 const lives = require('./lives');
 const {place} = require('./story');
 
 class Mark {
-  constructor(serial) {
+  constructor(serial, isSeen) {
     this.serial = serial;
+    this.isSeen = isSeen; // false: made while nobody looked
   }
 }
 
@@ -27,11 +29,11 @@ forgetDropped();
 
 observers.forgotten = forgetDropped;
 observers.dropped = life => {
-  count(epochs.findLast(epoch => epoch.serial <= life.serial).groups, life);
+  countLife(epochs.findLast(epoch => epoch.serial <= life.serial).groups, life);
 };
 
 function mark() {
-  const made = new Mark(lives.births);
+  const made = new Mark(lives.births, hooks.engine !== null);
   // A mark that is gone divides nothing.
   const all = epochs;
   epochs = [];
@@ -55,7 +57,7 @@ function addTo(groups, key, {count, bytes, ids, ...rest}) {
 }
 
 // Adds a life to its group.
-function count(groups, life, ids = []) {
+function countLife(groups, life, ids = []) {
   addTo(groups, `${life.site === null ? -1 : life.site.index} ${what(life)}`, {
     site: place(life.site), op: life.op, layer: life.layer, owner: life.owner, what: what(life),
     count: 1, bytes: life.nbytes, ids,
@@ -85,9 +87,30 @@ function what(life) {
   return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
 }
 
+// What the engine counts beyond the lives that were seen: tensors from before explain(), and those
+// that explain(false) forgot. It lists only the variables among them.
+function countUnseen(groups) {
+  const {engine} = hooks;
+  if (engine === null) return;
+  const {numBytes, numTensors, registeredVariables} = engine.state;
+  let count = numTensors - lives.seen.tensors, bytes = numBytes - lives.seen.bytes;
+  for (const variable of Object.values(registeredVariables)) {
+    if (lives.lives.get(variable) !== undefined) continue;
+    const life = recordOf(variable);
+    countLife(groups, life, [life.id]);
+    count--;
+    bytes -= life.nbytes;
+  }
+  if (count <= 0) return;
+  addTo(groups, 'unseen', {
+    site: place(null), op: '', layer: '', owner: '', what: whyUnseen(), count,
+    bytes: Math.max(0, bytes), ids: [],
+  });
+}
+
 // The tensors born since the mark (or ever) that were not disposed: an array of {site, op, count,
 // bytes, ids}, most bytes first, whose toString() is the table. Of those that V8 has collected there
-// is no id.
+// is no id; those that may be older than the mark, because nobody looked, are among them.
 function leaks(since) {
   if (since !== undefined && !(since instanceof Mark)) {
     throw new TypeError(`leaks: expected what mark() gave, got: ${typeof since}`);
@@ -95,12 +118,13 @@ function leaks(since) {
   const first = since === undefined ? 0 : since.serial;
   const groups = new Map();
   for (const life of alive) {
-    if (life.serial >= first) count(groups, life, [life.id]);
+    if (life.serial >= first) countLife(groups, life, [life.id]);
   }
   for (const epoch of epochs) {
     if (epoch.serial < first) continue;
     for (const [key, group] of epoch.groups) addTo(groups, key, group);
   }
+  if (since === undefined || !since.isSeen || first < lives.firstLife) countUnseen(groups);
   const list = [...groups.values()].sort((a, b) => b.bytes - a.bytes || b.count - a.count);
   Object.defineProperties(list, {
     tensors: {value: list.reduce((sum, group) => sum + group.count, 0)},

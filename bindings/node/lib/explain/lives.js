@@ -8,10 +8,10 @@
 // were born one after another hold a token together, as one registration for each would cost more
 // than the rest of explaining.
 
-const {current} = require('./activities');
+const {begunSoFar, current} = require('./activities');
 const attached = require('./attached');
 
-const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8, string: 0};
+const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8};
 
 class Life {
   #group; // lists it at its place until it dies
@@ -50,13 +50,16 @@ class Death {
     this.site = site;
     this.by = by;
     this.ending = ending;
+    this.isSeen = true; // false: found to have happened while nobody looked
+    this.begun = begunSoFar(); // of activities
   }
 }
 
 class Storage {
-  constructor(id, nbytes) {
+  constructor(id, nbytes, slot) {
     this.id = id;
     this.nbytes = nbytes;
+    this.slot = slot; // in which the tenure backend has the data; undefined for another's
     this.tensors = 0; // that we know of
     this.others = 0;  // from before explain()
     this.freed = false;
@@ -105,11 +108,16 @@ function newGroup() {
   collected.register(token, group);
 }
 
-// What was recorded before explain(false) is incomplete, and not looked at again.
+// What was recorded before explain(false) is incomplete: it is told when it is asked for, and counts
+// for nothing.
 let firstLife = 0;
 let firstStorage = 1;
+let wasOff = false; // between two periods of looking, or after the only one
+const seen = {tensors: 0, bytes: 0}; // of tensors that were not disposed, as the engine counts
 
 function forgetAll() {
+  wasOff = true;
+  seen.tensors = seen.bytes = 0;
   alive.clear();
   observers.forgotten();
   firstLife = births;
@@ -132,6 +140,46 @@ const storages = {
   },
 };
 
+// Deaths of tensors that have no life, or one from before explain(false).
+const otherDeaths = new WeakMap();
+
+// When that was which nobody saw.
+function whenUnseen() {
+  return wasOff ? 'while explain() was off' : 'before explain() was called';
+}
+
+// Why nobody knows where a tensor was born that is alive.
+function whyUnseen() {
+  return wasOff ? 'born while explain() was off, or forgotten when it was switched off' :
+                  'born before explain() was called';
+}
+
+function howToSee() {
+  return wasOff ? 'leave explain() on' : 'call explain() first';
+}
+
+function unseenDeath(tensor) {
+  const death = otherDeaths.get(tensor);
+  if (death !== undefined || !tensor.isDisposed) return death || null;
+  return Object.assign(new Death('disposed', null, whenUnseen(), null), {isSeen: false});
+}
+
+// What can be told of a tensor: its life, as far as it was seen. Without a storage where nobody
+// knows who else holds the data.
+function recordOf(tensor) {
+  const life = attached.lives.get(tensor);
+  if (life === undefined) {
+    const {id, dtype, shape} = tensor;
+    return {
+      id, dtype, shape, name: nameOf(tensor), op: '', nbytes: bytesOf(tensor),
+      site: null, scope: null, layer: '', model: '', owner: isVariable(tensor) ? 'variable' : '',
+      isOptimizers: false, kept: null, storage: null, death: unseenDeath(tensor),
+    };
+  }
+  if (life.serial >= firstLife || life.death !== null) return life;
+  return {...life, storage: null, death: unseenDeath(tensor)};
+}
+
 const observers = {
   trace: null,          // told of everything, when there is one: see trace.js
   dropped: () => {},    // told of a life whose tensor was collected undisposed: see leaks.js,
@@ -141,10 +189,24 @@ const observers = {
 function storageOf(dataId, nbytes) {
   let storage = storages.get(dataId);
   if (storage === undefined) {
-    storage = new Storage(nextStorage++, nbytes);
+    storage = new Storage(nextStorage++, nbytes, dataId.slot);
     attached.storages.set(dataId, storage);
   }
   return storage;
+}
+
+function bytesOf(tensor) {
+  return tensor.size * (kBytes[tensor.dtype] || 0);
+}
+
+function isVariable(tensor) {
+  return typeof tensor.assign === 'function';
+}
+
+// The engine counts no bytes of complex numbers.
+function countSeen(life, change) {
+  seen.tensors += change;
+  if (life.dtype !== 'complex64') seen.bytes += change * life.nbytes;
 }
 
 // A number is the engine's name for a variable that its user gave none.
@@ -152,9 +214,11 @@ function nameOf(tensor) {
   return tensor.name && !/^\d+$/.test(tensor.name) ? tensor.name : '';
 }
 
-// `holders` tells how many tensors have the data, with this one.
-function born(tensor, op, site, scope, owner, holders) {
-  const nbytes = tensor.size * (kBytes[tensor.dtype] || 0);
+// `strings` gives the values of a string tensor, `holders` tells how many tensors have the data, with
+// this one.
+function born(tensor, op, site, scope, owner, strings, holders) {
+  const nbytes = tensor.dtype === 'string' ?
+      strings().reduce((sum, text) => sum + text.length, 0) : bytesOf(tensor);
   const known = storages.get(tensor.dataId);
   const storage = known === undefined ? storageOf(tensor.dataId, nbytes) : known;
   if (known === undefined) storage.others = holders() - 1;
@@ -162,6 +226,7 @@ function born(tensor, op, site, scope, owner, holders) {
       tensor.id, op, tensor.dtype, tensor.shape, nameOf(tensor), nbytes, site, scope, current(),
       owner, storage);
   storage.tensors++;
+  countSeen(life, 1);
   attached.lives.set(tensor, life, token);
   alive.add(life);
   if (group.length === kGroup) newGroup();
@@ -169,8 +234,10 @@ function born(tensor, op, site, scope, owner, holders) {
   return life;
 }
 
-function died(life, cause, site, by, ending) {
-  life.death = new Death(cause, site, by, ending);
+// `isCounted`: by the engine, until now.
+function died(life, death, isCounted) {
+  life.death = death;
+  if (isCounted) countSeen(life, -1);
   life.storage.tensors--;
   alive.delete(life);
   life.leaveGroup();
@@ -192,8 +259,9 @@ function assigned(variable) {
   if (observers.trace !== null) observers.trace.assigned(life, isNew);
 }
 
-// A tensor from before explain() lets go of its data.
-function otherDied(tensor) {
+// A tensor from before explain() lets go of its data, because of its death if that is not null.
+function otherDied(tensor, death) {
+  if (death !== null) otherDeaths.set(tensor, death);
   const storage = storages.get(tensor.dataId);
   if (storage !== undefined && storage.others > 0) storage.others--;
 }
@@ -207,6 +275,8 @@ function freed(dataId) {
 }
 
 module.exports = {
-  Scope, alive, assigned, born, died, forgetAll, freed, lives, observers, otherDied,
+  Death, Scope, alive, assigned, born, died, forgetAll, freed, howToSee, isVariable, lives,
+  observers, otherDied, recordOf, seen, whenUnseen, whyUnseen,
   get births() { return births; },
+  get firstLife() { return firstLife; },
 };

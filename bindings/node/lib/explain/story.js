@@ -3,7 +3,7 @@
 // do. Facts only.
 
 const {current} = require('./activities');
-const {observers} = require('./lives');
+const {howToSee, observers, whenUnseen} = require('./lives');
 const {isLibrary} = require('./sites');
 
 // Its fields do not show when it is printed: the message says it all.
@@ -12,17 +12,23 @@ class DisposedError extends Error {
     super(message);
     Object.defineProperties(this, {story: {value: story}, site: {value: site}});
     Error.captureStackTrace(this, below);
-    this.stack = withoutLibrary(this.stack);
+    showUserFrames(this);
   }
 }
 Object.defineProperty(DisposedError.prototype, 'name', {value: 'DisposedError'});
 
-// The frames that are the user's, if there are any.
-function withoutLibrary(stack) {
-  const lines = stack.split('\n');
+// The frames of a stack that are neither TensorFlow.js's nor ours. A program may have stacks of its
+// own form (Error.prepareStackTrace), in which there are none.
+function userFrames(stack) {
+  if (typeof stack !== 'string') return '';
   const isFrame = line => /^    at /.test(line);
-  const kept = lines.filter(line => !isFrame(line) || !isLibraryFrame(line));
-  return kept.some(isFrame) ? kept.join('\n') : stack;
+  return stack.split('\n').filter(line => isFrame(line) && !isLibraryFrame(line)).join('\n');
+}
+
+// Leaves these in the error's stack, if there are any.
+function showUserFrames(error) {
+  const frames = userFrames(error.stack);
+  if (frames !== '') error.stack = `${error.name}: ${error.message}\n${frames}`;
 }
 
 function isLibraryFrame(line) {
@@ -62,7 +68,7 @@ function birthRest(life) {
 }
 
 function rows(life) {
-  const list = [['born', place(life.site), life.op, birthRest(life)]];
+  const list = [['born', place(life.site), life.op || whenUnseen(), birthRest(life)]];
   if (life.kept !== null) list.push(['kept', place(life.kept), 'keep', '']);
   if (life.death !== null) {
     list.push(['died', place(life.death.site), life.death.cause, life.death.by]);
@@ -77,7 +83,7 @@ function during(activity, op, site) {
   for (let a = activity; a !== null; a = a.parent) {
     if (a.kind === 'layer') {
       if (parts.length === 0) parts.push(`in ${a.label}`);
-    } else if (a.kind === 'model') {
+    } else if (a.kind === 'model' || a.kind === 'dataset') {
       const isHere = a.site === site;
       if (!isHere || op !== a.op) {
         parts.push(`in ${a.op} of ${a.label}${isHere && !a.isAsync ? '' : ` (called ${place(a.site)})`}`);
@@ -91,12 +97,13 @@ function during(activity, op, site) {
 }
 
 function dataRow(life) {
+  if (life.storage === null) return '';
   const {freed, others, tensors} = life.storage;
   const text = freed ? 'its data was freed' :
       tensors === 0 ? 'its data lives on, held by what was there before explain()' :
       `its data lives on in ${tensors} other tensor${tensors === 1 ? '' : 's'}` +
           `${others > 0 ? ', and in what was there before explain()' : ''}`;
-  return `  ${'holders'.padEnd(9)} ${text}`;
+  return `\n  ${'holders'.padEnd(9)} ${text}`;
 }
 
 function remedy(life) {
@@ -117,16 +124,20 @@ function remedy(life) {
     }
     return `use it before the ${ending === null ? 'owner' : ending.kind} is disposed, or clone it first.`;
   }
-  const busy = current();
-  for (let a = busy; a !== null; a = a.parent) {
-    if (a.isAsync) return `await ${a.op} (called ${place(a.site)}) before disposing it.`;
+  if (!death.isSeen) {
+    return `use it before it is disposed; to see where that is, ${howToSee()}.`;
+  }
+  for (let a = current(); a !== null; a = a.parent) {
+    if (!a.isAsync || death.begun < a.number) continue;
+    return `await ${a.op} (called ${place(a.site)}) before disposing it.`;
   }
   return 'use it before it is disposed, or dispose it later.';
 }
 
 function report(error, life) {
   if (observers.trace !== null) {
-    observers.trace.raised(`DisposedError: ${error.message}`, error.site, life);
+    const recorded = life !== null && life.storage !== null ? life : null;
+    observers.trace.raised(`DisposedError: ${error.message}`, error.site, recorded);
   }
   return error;
 }
@@ -137,21 +148,8 @@ function disposedError(life, op, input, site, below) {
   const list = rows(life);
   list.push(['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]);
   const text =
-      `${op}: ${problem}: ${title(life)}\n\n${table(list)}\n${dataRow(life)}\n\n  ${remedy(life)}\n`;
+      `${op}: ${problem}: ${title(life)}\n\n${table(list)}${dataRow(life)}\n\n  ${remedy(life)}\n`;
   return report(new DisposedError(text, {...life}, site, below), life);
-}
-
-// A tensor that was there before the records were.
-function unknownError(tensor, op, input, site, below) {
-  const problem = input < 0 ? 'the tensor was disposed' : `input ${input} was disposed`;
-  const name = tensor.name ? ` "${tensor.name}"` : '';
-  const what = `${tensor.dtype} [${tensor.shape.join(', ')}]${name} (#${tensor.id})`;
-  const list = [['born', '(unknown)', '', 'before explain() was called'],
-    ['used', place(site), input < 0 ? op : `${op}, input ${input}`, during(current(), op, site)]];
-  const error = new DisposedError(
-      `${op}: ${problem}: ${what}\n\n${table(list)}\n\n  call explain() first to see the rest.\n`,
-      null, site, below);
-  return report(error, null);
 }
 
 // A layer, model or optimizer was used after its end. `record`: {label, born, made, death}.
@@ -171,7 +169,10 @@ function endedError(record, op, site, below) {
 
 // The life of a tensor so far, as text.
 function tell(life) {
-  return `${title(life)}\n\n${table(rows(life))}${life.death === null ? '' : '\n' + dataRow(life)}\n`;
+  return `${title(life)}\n\n${table(rows(life))}${life.death === null ? '' : dataRow(life)}\n`;
 }
 
-module.exports = {DisposedError, disposedError, endedError, place, tell, unknownError};
+module.exports = {
+  DisposedError, disposedError, during, endedError, place, showUserFrames, table, tell, title,
+  userFrames,
+};

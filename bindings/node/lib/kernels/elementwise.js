@@ -2,6 +2,7 @@
 'use strict';
 
 const b = require('../bridge');
+const {dtypeError} = require('../errors');
 const {anyString, onHost} = require('./host');
 
 // Kernels of one input `x`, by the native op that each is.
@@ -160,7 +161,7 @@ function cast({inputs, backend, attrs}) {
     return {dataId: x.dataId, shape: x.shape, dtype};
   }
   if (x.dtype === 'string' || dtype === 'string') {
-    throw new Error(`Error in Cast: failed to cast ${x.dtype} to ${dtype}`);
+    throw dtypeError(`Error in Cast: failed to cast ${x.dtype} to ${dtype}`);
   }
   b.start(CAST);
   b.putTensor(backend, x);

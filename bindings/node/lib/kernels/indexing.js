@@ -3,6 +3,7 @@
 
 const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
+const {valueError} = require('../errors');
 const {onHost} = require('./host');
 
 const GATHER = b.op('gather');
@@ -25,7 +26,7 @@ function gatherV2(args) {
     const last = x.shape[axis] - 1;
     const wrong = backend.readSync(indices.dataId).find((index) => !(index >= 0 && index <= last));
     if (wrong === undefined) throw error;
-    throw new Error(`GatherV2: the index value ${wrong} is not in [0, ${last}]`);
+    throw valueError(`GatherV2: the index value ${wrong} is not in [0, ${last}]`);
   }
 }
 

@@ -3,6 +3,7 @@
 
 const {backend_util: backendUtil, slice_util: sliceUtil, util} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
+const {dtypeError, isInteger, noInteger, shapeError, valueError} = require('../errors');
 const {anyString, onHost} = require('./host');
 
 // The same data once more, under a shape of its own.
@@ -19,8 +20,11 @@ function reshape({inputs, backend, attrs}) {
   const {x} = inputs;
   const size = util.sizeFromShape(x.shape);
   const shape = util.inferFromImplicitShape(attrs.shape, size);
+  for (const dim of shape) {
+    if (!isInteger(dim)) throw noInteger('reshape', dim);
+  }
   if (util.sizeFromShape(shape) !== size) {
-    throw new Error(`reshape: [${x.shape}] has not as many elements as [${shape}]`);
+    throw shapeError(`reshape: [${x.shape}] has not as many elements as [${shape}]`);
   }
   return share(backend, x, shape);
 }
@@ -30,7 +34,7 @@ function expandDims({inputs, backend, attrs}) {
   const shape = input.shape.slice();
   const dim = attrs.dim < 0 ? attrs.dim + shape.length + 1 : attrs.dim;
   if (dim < 0 || dim > shape.length) {
-    throw new Error(`expandDims: [${shape}] has no place ${attrs.dim} for an axis`);
+    throw valueError(`expandDims: [${shape}] has no place ${attrs.dim} for an axis`);
   }
   shape.splice(dim, 0, 1);
   return share(backend, input, shape);
@@ -54,7 +58,7 @@ function fill({backend, attrs}) {
 function like(value, name) {
   return ({inputs, backend}) => {
     const {shape, dtype} = inputs.x;
-    if (dtype === 'string') throw new Error(`${name} is not supported for string tensors`);
+    if (dtype === 'string') throw dtypeError(`${name} is not supported for string tensors`);
     return fill({backend, attrs: {shape, value, dtype}});
   };
 }
@@ -153,7 +157,7 @@ function pack(args) {
     return expandDims({inputs: {input: inputs[0]}, backend, attrs: {dim: attrs.axis}});
   const {dtype} = inputs[0];
   const other = inputs.find((info) => info.dtype !== dtype);
-  if (other !== undefined) throw new Error(`stack: dtypes differ: ${dtype} and ${other.dtype}`);
+  if (other !== undefined) throw dtypeError(`stack: dtypes differ: ${dtype} and ${other.dtype}`);
   b.start(STACK);
   b.putTensors(backend, inputs);
   b.putInt(attrs.axis);
