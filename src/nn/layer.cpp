@@ -20,6 +20,7 @@
 #include "ops/recorder.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
+#include "tensor/rollback.h"
 #include "tensor/variable_state.h"
 #include "tenure/control.h"
 #include "tenure/create.h"
@@ -218,10 +219,13 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   }
   const CallScope scope(base.class_name(), site);
   const bool kept = ops::tapes_of(context()) != nullptr || context().trace != nullptr;
-  if (call.training && kept && state.recompute.load(std::memory_order_relaxed)) {
-    return call_recomputed(base, inputs, call, site);
-  }
-  return call_once(base, inputs, call);
+  const bool recomputes = call.training && kept && state.recompute.load(std::memory_order_relaxed);
+  // A call that fails in its last layer has changed no state of its first.
+  tenure::detail::Rollback rollback;
+  std::vector<Tensor> outputs =
+      recomputes ? call_recomputed(base, inputs, call, site) : call_once(base, inputs, call);
+  rollback.commit();
+  return outputs;
 }
 
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
@@ -583,8 +587,10 @@ std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).laye
 void Layer::reset_states(std::source_location site) const {
   detail::check_alive(*base_, site, "reset_states");
   const detail::CallScope call("reset_states", site);
+  tenure::detail::Rollback rollback;
   base_->reset_states(site);
   for (const Layer& layer : layers()) layer.reset_states(site);
+  rollback.commit();
 }
 
 void Layer::reset_states(const std::vector<Tensor>& values, std::source_location site) const {

@@ -12,6 +12,7 @@
 #include "nn/eager_scope.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
+#include "tensor/rollback.h"
 #include "tenure/create.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
@@ -246,8 +247,10 @@ std::vector<double> train_step(const Model& model, Compiled& compiled, const Bat
   const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
   TensorVector losses;
   if (compiled.options.eager) {
+    tenure::detail::Rollback rollback;
     losses = train(ModelAccess::base(model), compiled, batch.x, batch.y, weights_of(batch),
                    last ? Part::whole : Part::accumulate, site);
+    rollback.commit();
   } else {
     const Compiled::Step& step = last ? *compiled.train : *compiled.accumulate;
     losses = step(batch.x, batch.y, weights_of(batch), site);
@@ -266,9 +269,12 @@ std::vector<double> test_step(const Model& model, Compiled& compiled, const Batc
                               std::source_location site) {
   prepare(model, compiled, batch.x, site);
   const TensorVector weight = weights_of(batch);
-  return numbers(compiled.options.eager
-                     ? test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site)
-                     : (*compiled.test)(batch.x, batch.y, weight, site));
+  if (!compiled.options.eager) return numbers((*compiled.test)(batch.x, batch.y, weight, site));
+  tenure::detail::Rollback rollback;
+  const TensorVector losses =
+      test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site);
+  rollback.commit();
+  return numbers(losses);
 }
 
 TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {

@@ -343,5 +343,18 @@ TEST(Model, what_is_wrong_is_said) {
              "validation_split");
 }
 
+TEST(Model, L19_a_plain_call_that_fails_in_a_later_layer_changes_no_state) {
+  bool fails = false;
+  const nn::Sequential model({nn::make_layer<Total>(), nn::Lambda({.function = [&](Tensor x) {
+                                return fails ? gather(x, tensor({9})) : x * 1.0;
+                              }})});
+  model(ones({1, 2}));
+  fails = true;
+  EXPECT_THROW(model(ones({1, 2})), ValueError);
+  EXPECT_EQ(floats(model.get_states()[0]), (std::vector<float>{1, 1}));
+  fails = false;
+  EXPECT_EQ(floats(model(ones({1, 2}))), (std::vector<float>{2, 2}));
+}
+
 }  // namespace
 }  // namespace tenure
