@@ -142,7 +142,18 @@ std::vector<double> numbers(const TensorVector& losses) {
 
 // The arguments of a trace are born where the function was called, which is not where it was made.
 std::source_location called_at(const TensorVector& in) {
+  if (in.empty()) return {};  // which the model is about to refuse
   return tenure::detail::checked(in.front(), "call").birth.site;
+}
+
+// The mean over no examples is no number, and a step along its gradient ruins every weight.
+void check_rows(const Model& model, const Batch& batch) {
+  for (const Tensor& input : batch.x) {
+    if (input.rank() > 0 && input.dim(0) == 0) {
+      raise<ValueError>("{}: there are no examples in the batch: an input has shape {}",
+                        layer_text(ModelAccess::base(model)), input.shape());
+    }
+  }
 }
 
 TensorVector weights_of(const Batch& batch) {
@@ -243,6 +254,7 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
 std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
                                std::source_location site) {
   const tenure::detail::events::Span span("step", {}, site);
+  check_rows(model, batch);
   prepare(model, compiled, batch.x, site);
   const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
   TensorVector losses;
@@ -267,6 +279,7 @@ std::vector<double> train_step(const Model& model, Compiled& compiled, const Bat
 
 std::vector<double> test_step(const Model& model, Compiled& compiled, const Batch& batch,
                               std::source_location site) {
+  check_rows(model, batch);
   prepare(model, compiled, batch.x, site);
   const TensorVector weight = weights_of(batch);
   if (!compiled.options.eager) return numbers((*compiled.test)(batch.x, batch.y, weight, site));
