@@ -85,6 +85,7 @@ struct BatchOptions {
 namespace dataset {
 struct Pipeline;
 class Run;
+struct DatasetAccess;
 }  // namespace dataset
 
 // One pass over a Dataset. Used by one thread at a time; it may be dropped at any moment.
@@ -196,6 +197,7 @@ class TENURE_API Dataset {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  friend struct dataset::DatasetAccess;
   explicit Dataset(dataset::Pipeline pipeline);
   static Dataset from_elements(const std::vector<Batch>& elements, std::source_location site);
   tenure::detail::Held<std::shared_ptr<const dataset::Pipeline>, "Dataset"> pipeline_;

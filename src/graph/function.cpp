@@ -151,7 +151,7 @@ std::string what_changes(const std::list<Entry>& entries) {
       if (sizes.size() < 2) continue;
       return fmt::format(
           "dimension {} of argument {} kept changing (it was {} to {}): pad it to a few sizes, or "
-          "declare it free with input({{dyn, ...}})",
+          "in a function of your own declare it free with input({{dyn, ...}})",
           axis, a, *sizes.begin(), *sizes.rbegin());
     }
   }

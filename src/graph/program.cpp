@@ -10,6 +10,7 @@
 #include "memory/text.h"
 #include "ops/prepared.h"
 #include "ops/profiler.h"
+#include "tensor/rollback.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
 
@@ -303,11 +304,12 @@ class Program::Call {
   // where it lies, or, when somebody still uses those bytes, to new ones.
   void begin_writes() {
     for (const Assigned& assigned : p_.assigned_) {
-      detail::VariableState& variable = *p_.graph_.variables[assigned.variable].variable;
-      frame_->locks.emplace_back(variable.mutex);
-      Header& slot = *variable.value.get();
+      const auto& variable = p_.graph_.variables[assigned.variable].variable;
+      frame_->locks.emplace_back(variable->mutex);
+      Header& slot = *variable->value.get();
       if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site_});
       frame_->pinned.push_back(&slot);
+      detail::Rollback::before_write(variable);
       if (!assigned.in_place) continue;
       StorageRef& held = frame_->held[variables_ + assigned.variable];
       const std::uint32_t known = held.get() == slot.storage ? 2 : 1;

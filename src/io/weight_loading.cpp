@@ -5,6 +5,7 @@
 
 #include "core/raise.h"
 #include "memory/text.h"
+#include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -55,17 +56,15 @@ std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& 
 
 void assign_all(const std::vector<WeightPair>& pairs,
                 const std::function<Tensor(std::size_t entry)>& read, std::source_location site) {
+  std::vector<Variable> variables;
   std::vector<Tensor> values;
-  values.reserve(pairs.size());
   for (const WeightPair& pair : pairs) {
     Tensor value = read(pair.entry);
     const DType dtype = pair.weight->variable.dtype();
     values.push_back(value.dtype() == dtype ? std::move(value) : cast(value, dtype));
+    variables.push_back(pair.weight->variable);
   }
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    Variable variable = pairs[i].weight->variable;
-    variable.assign(Arg(std::move(values[i]), site));
-  }
+  detail::assign_all(variables, values, site);
 }
 
 }  // namespace tenure::io

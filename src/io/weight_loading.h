@@ -40,7 +40,7 @@ class WeightFaults {
 // Empty when a value of the file can become the variable's, and else what is in the way.
 std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& info);
 
-// Reads every value, then sets every variable. Floats are rounded to the variable's dtype.
+// Reads every value, then sets every variable, or none. Floats are rounded to the variable's dtype.
 void assign_all(const std::vector<WeightPair>& pairs,
                 const std::function<Tensor(std::size_t entry)>& read, std::source_location site);
 

@@ -8,6 +8,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/text.h"
 #include "nn/input_layer.h"
 
 namespace tenure::nn::detail {
@@ -181,6 +182,14 @@ void SequentialModel::extend(const Layer& layer, std::source_location site) {
 }
 
 void SequentialModel::add(const Layer& layer, std::source_location site) {
+  if (contains(LayerAccess::base(layer), *this)) {
+    tenure::detail::raise_told<ValueError>(
+        fmt::format("add: {} is part of {}: a model cannot contain itself", layer_text(*this),
+                    layer_text(LayerAccess::base(layer))),
+        {line_of("born", *LayerAccess::state(layer).label.get()),
+         tenure::detail::used_line(site, "add")},
+        "add another layer, or a model of its own.");
+  }
   const std::lock_guard lock(mutex_);
   std::vector<Layer> all = chain_;
   all.push_back(layer);

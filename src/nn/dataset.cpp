@@ -3,6 +3,7 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "nn/dataset_stream.h"
+#include "nn/told_at.h"
 
 namespace tenure::nn {
 
@@ -64,7 +65,7 @@ Pipeline made(RecipePtr<Batch> elements) {
 }
 
 std::uint64_t draw_seed() {
-  detail::RandomState& random = *detail::context().random;
+  tenure::detail::RandomState& random = *tenure::detail::context().random;
   const std::uint64_t drawn = random.next.fetch_add(1, std::memory_order_relaxed);
   return dataset::mix(random.seed.load(std::memory_order_relaxed)) + drawn;
 }
@@ -87,8 +88,8 @@ DatasetIterator::~DatasetIterator() = default;
 std::optional<Batch> DatasetIterator::next(std::source_location site) {
   if (run_ == nullptr) raise<ValueError>("next: the iterator is empty (moved from)");
   const dataset::OwnWork own;
-  const detail::CallScope call("next", site);
-  return run_->next();
+  const tenure::detail::CallScope call("next", site);
+  return detail::told_at("next", site, [&] { return run_->next(); });
 }
 
 Dataset::Dataset(Pipeline pipeline)
@@ -97,8 +98,9 @@ Dataset::Dataset(Pipeline pipeline)
 
 Dataset Dataset::from_tensors(const Tensors& x, const Tensors& y, const Tensor& weight,
                               std::source_location site) {
-  const detail::CallScope call("from_tensors", site);
-  return from_source(dataset::tensor_source(x, y, weight, site));
+  const tenure::detail::CallScope call("from_tensors", site);
+  return detail::told_at("from_tensors", site,
+                         [&] { return from_source(dataset::tensor_source(x, y, weight, site)); });
 }
 
 Dataset Dataset::from_source(std::shared_ptr<const ExampleSource> source) {
@@ -116,7 +118,7 @@ Dataset Dataset::from_generator(std::function<Generator()> open, std::optional<s
 }
 
 Dataset Dataset::from_elements(const std::vector<Batch>& elements, std::source_location site) {
-  const detail::CallScope call("from_range", site);
+  const tenure::detail::CallScope call("from_range", site);
   return Dataset(made(dataset::saved_elements(elements, site)));
 }
 
@@ -180,7 +182,7 @@ DatasetIterator Dataset::iterate(std::source_location site) const {
 
 DatasetIterator Dataset::iterate(std::uint64_t epoch, std::source_location site) const {
   const dataset::OwnWork own;
-  const detail::CallScope call("iterate", site);
+  const tenure::detail::CallScope call("iterate", site);
   RecipePtr<Batch> recipe = dataset::elements_of(*pipeline_);
   dataset::StreamPtr<Batch> stream = recipe->open(epoch);
   return DatasetIterator(std::make_unique<dataset::Run>(std::move(recipe), std::move(stream)));

@@ -45,6 +45,14 @@ struct Pipeline {
   RecipePtr<Batch> elements;
 };
 
+// The library's way into the handle.
+struct DatasetAccess {
+  // Whether each element is known to be one example, which no batch() has given an axis 0 yet.
+  static bool has_single_examples(const Dataset& dataset) {
+    return dataset.pipeline_->examples != nullptr;
+  }
+};
+
 RecipePtr<Batch> elements_of(const Pipeline& pipeline);  // examples one by one, where it has those
 RecipePtr<Batch> batches_of(const Pipeline& pipeline, std::int64_t size, bool drop_remainder);
 RecipePtr<Batch> map_of(RecipePtr<Batch> from, std::function<Batch(Batch)> fn);

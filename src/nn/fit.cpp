@@ -7,9 +7,11 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
+#include "nn/dataset_stream.h"
 #include "nn/eager_scope.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
+#include "nn/told_at.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -22,6 +24,7 @@ namespace tenure::nn {
 using detail::Compiled;
 using detail::ModelAccess;
 using detail::TensorVector;
+using detail::told_at;
 using tenure::detail::CallScope;
 using tenure::detail::events::Span;
 
@@ -148,7 +151,7 @@ void check_given(const char* op, const Tensor& x, const Tensor& y, std::source_l
 }
 
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
-                   const char* what, std::source_location site) {
+                   const char* what) {
   if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
   const std::optional<std::int64_t> size = examples.size();
   if (!size || *size % batch_size == 0) return;
@@ -277,15 +280,23 @@ struct FitData {
   std::optional<Dataset> validation;
 };
 
+Dataset in_batches(const Model& model, const Dataset& examples, const FitOptions& options) {
+  check_batches(model, examples, options.batch_size, "fit");
+  return examples.batch(options.batch_size);
+}
+
+std::optional<Dataset> validation_data(const Model& model, const FitOptions& options) {
+  if (!options.validation || !dataset::DatasetAccess::has_single_examples(*options.validation)) {
+    return options.validation;
+  }
+  return in_batches(model, *options.validation, options);
+}
+
 // Tensors as batches, the last of them for validation where asked for.
 FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& y,
                  const FitOptions& options, std::source_location site) {
   Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  std::optional<Dataset> validation = options.validation;
-  if (options.validation_split < 0 || options.validation_split >= 1) {
-    raise<ValueError>("fit: validation_split must be at least 0 and below 1: {}",
-                      options.validation_split);
-  }
+  std::optional<Dataset> validation = validation_data(model, options);
   if (options.validation_split > 0) {
     const std::int64_t size = examples.size().value_or(0);
     const auto kept =
@@ -294,19 +305,38 @@ FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& 
       raise<ValueError>("fit: validation_split {} of {} examples leaves none to {}",
                         options.validation_split, size, kept == 0 ? "train on" : "validate on");
     }
-    validation = examples.skip(kept).batch(options.batch_size);
+    validation = in_batches(model, examples.skip(kept), options);
     examples = examples.take(kept);
   }
-  check_batches(model, examples, options.batch_size, "fit", site);
   const bool stateful = !detail::all_states(ModelAccess::base(model)).empty();
   if (options.shuffle && !stateful) examples = examples.shuffle();
-  return {examples.batch(options.batch_size), validation};
+  return {in_batches(model, examples, options), validation};
+}
+
+FitData fit_data(const Model& model, const Dataset& batches, const FitOptions& options) {
+  if (options.validation_split > 0) {
+    raise<ValueError>(
+        "fit: validation_split {} is of tensors: of a dataset, give .validation = dataset.skip(n), "
+        "and train on dataset.take(n)",
+        options.validation_split);
+  }
+  if (options.sample_weight.defined()) {
+    raise<ValueError>("fit: sample_weight is for tensors: a dataset's batches have their own");
+  }
+  return {batches, validation_data(model, options)};
 }
 
 void check_options(const FitOptions& options) {
-  if (options.epochs < 0) raise<ValueError>("fit: epochs must not be negative: {}", options.epochs);
-  if (options.validation_freq < 1) {
-    raise<ValueError>("fit: validation_freq must be positive: {}", options.validation_freq);
+  const auto check = [](const char* name, std::int64_t value, std::int64_t least) {
+    if (value < least) raise<ValueError>("fit: {} must be at least {}: {}", name, least, value);
+  };
+  check("epochs", options.epochs, 0);
+  check("initial_epoch", options.initial_epoch, 0);
+  check("steps_per_epoch", options.steps_per_epoch, 0);
+  check("validation_freq", options.validation_freq, 1);
+  if (!(options.validation_split >= 0 && options.validation_split < 1)) {
+    raise<ValueError>("fit: validation_split must be at least 0 and below 1: {}",
+                      options.validation_split);
   }
 }
 
@@ -333,7 +363,8 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
           std::shared_ptr<detail::TrainingLock>& lock;
           ~Unlock() { lock->release(); }
         } const unlock{lock};
-        return run_fit(model, std::move(data), options, &control, site);
+        return told_at("fit_async", site,
+                       [&] { return run_fit(model, std::move(data), options, &control, site); });
       },
       site);
 }
@@ -348,33 +379,39 @@ History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
 
 History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
                    std::source_location site) const {
-  check_options(options);
-  check_given("fit", x, site);
-  check_given("fit", y, site);
-  const detail::TrainingLock lock(*this, "fit", site);
-  return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
+  return told_at("fit", site, [&] {
+    check_options(options);
+    check_given("fit", x, site);
+    check_given("fit", y, site);
+    const detail::TrainingLock lock(*this, "fit", site);
+    return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
+  });
 }
 
 History Model::fit(const Dataset& batches, FitOptions options, std::source_location site) const {
-  check_options(options);
-  const detail::TrainingLock lock(*this, "fit", site);
-  return run_fit(*this, {batches, options.validation}, options, nullptr, site);
+  return told_at("fit", site, [&] {
+    check_options(options);
+    const detail::TrainingLock lock(*this, "fit", site);
+    return run_fit(*this, fit_data(*this, batches, options), options, nullptr, site);
+  });
 }
 
 Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
                               std::source_location site) const {
-  check_options(options);
-  detail::check_alive(*base_, site, "fit_async");
-  check_given("fit_async", x, y, site);
-  FitData data = fit_data(*this, {x}, {y}, options, site);
-  return start_fit(*this, std::move(data), std::move(options), site);
+  return told_at("fit_async", site, [&] {
+    check_options(options);
+    detail::check_alive(*base_, site, "fit_async");
+    check_given("fit_async", x, y, site);
+    return start_fit(*this, fit_data(*this, {x}, {y}, options, site), options, site);
+  });
 }
 
 Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
                               std::source_location site) const {
-  check_options(options);
-  FitData data{batches, options.validation};
-  return start_fit(*this, std::move(data), std::move(options), site);
+  return told_at("fit_async", site, [&] {
+    check_options(options);
+    return start_fit(*this, fit_data(*this, batches, options), options, site);
+  });
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -384,52 +421,58 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
-  const detail::TrainingLock lock(*this, "train_on_batch", site);
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
-  reset_metrics(*compiled, site);
-  Running running;
-  running.add(detail::train_step(*this, *compiled, batch, site), 1);
-  return running.logs(*compiled, site);
+  return told_at("train_on_batch", site, [&] {
+    const detail::TrainingLock lock(*this, "train_on_batch", site);
+    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
+    reset_metrics(*compiled, site);
+    Running running;
+    running.add(detail::train_step(*this, *compiled, batch, site), 1);
+    return running.logs(*compiled, site);
+  });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
-  check_given("test_on_batch", x, y, site);
-  const detail::TrainingLock lock(*this, "test_on_batch", site);
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
-  reset_metrics(*compiled, site);
-  Running running;
-  running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
-  return running.logs(*compiled, site);
+  return told_at("test_on_batch", site, [&] {
+    check_given("test_on_batch", x, y, site);
+    const detail::TrainingLock lock(*this, "test_on_batch", site);
+    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
+    reset_metrics(*compiled, site);
+    Running running;
+    running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
+    return running.logs(*compiled, site);
+  });
 }
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
-  check_given("evaluate", x, y, site);
-  const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  check_batches(*this, examples, options.batch_size, "evaluate", site);
-  return evaluate(examples.batch(options.batch_size), site);
+  return told_at("evaluate", site, [&] {
+    check_given("evaluate", x, y, site);
+    const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
+    check_batches(*this, examples, options.batch_size, "evaluate");
+    return evaluate(examples.batch(options.batch_size), site);
+  });
 }
 
 Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
-  const detail::TrainingLock lock(*this, "evaluate", site);
-  const tenure::detail::NoScope no_scope(tenure::detail::context());
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
-  Logs logs = evaluate_batches(*this, *compiled, batches, site);
-  record(with_prefix("evaluate_", logs), compiled->steps);
-  return logs;
+  return told_at("evaluate", site, [&] {
+    const detail::TrainingLock lock(*this, "evaluate", site);
+    const tenure::detail::NoScope no_scope(tenure::detail::context());
+    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
+    Logs logs = evaluate_batches(*this, *compiled, batches, site);
+    record(with_prefix("evaluate_", logs), compiled->steps);
+    return logs;
+  });
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
   check_given("predict", {&x, 1}, site);
-  return std::move(predict(TensorVector{x}, options, site).front());
+  return detail::first_of(*base_, predict(TensorVector{x}, options, site));
 }
 
-TensorVector Model::predict(const TensorVector& x, PredictOptions options,
-                            std::source_location site) const {
-  detail::check_alive(*base_, site, "predict");
-  check_given("predict", x, site);
-  const Span span("predict", name(), site);
+namespace {
+
+void check_predicted(const TensorVector& x, const PredictOptions& options) {
   if (x.empty()) raise<ValueError>("predict: no inputs were given");
   if (options.batch_size < 1) {
     raise<ValueError>("predict: batch_size must be positive: {}", options.batch_size);
@@ -441,18 +484,22 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                         x.front().dim(0), each.dim(0));
     }
   }
+}
+
+TensorVector predict_batches(const Model& model, const TensorVector& x, std::int64_t batch_size,
+                             std::source_location site) {
   const std::int64_t examples = x.front().dim(0);
-  if (examples <= options.batch_size) return detail::predict_step(*this, x, site);
-  check_batches(*this, Dataset::from_tensors(x, {}, {}, site), options.batch_size, "predict", site);
+  if (examples <= batch_size) return detail::predict_step(model, x, site);
+  check_batches(model, Dataset::from_tensors(x, {}, {}, site), batch_size, "predict");
   std::vector<TensorVector> parts;  // per output
   {
     const tenure::detail::NoScope no_scope(tenure::detail::context());
-    for (std::int64_t first = 0; first < examples; first += options.batch_size) {
+    for (std::int64_t first = 0; first < examples; first += batch_size) {
       TensorVector batch;
       for (const Tensor& each : x) {
-        batch.push_back(rows(each, first, std::min(options.batch_size, examples - first), site));
+        batch.push_back(rows(each, first, std::min(batch_size, examples - first), site));
       }
-      TensorVector made = detail::predict_step(*this, batch, site);
+      TensorVector made = detail::predict_step(model, batch, site);
       parts.resize(made.size());
       for (std::size_t i = 0; i < made.size(); ++i) parts[i].push_back(std::move(made[i]));
     }
@@ -460,6 +507,19 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
   TensorVector whole;
   for (const TensorVector& each : parts) whole.push_back(concat(each, 0, site));
   return whole;
+}
+
+}  // namespace
+
+TensorVector Model::predict(const TensorVector& x, PredictOptions options,
+                            std::source_location site) const {
+  return told_at("predict", site, [&] {
+    detail::check_alive(*base_, site, "predict");
+    check_given("predict", x, site);
+    const Span span("predict", name(), site);
+    check_predicted(x, options);
+    return predict_batches(*this, x, options.batch_size, site);
+  });
 }
 
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,

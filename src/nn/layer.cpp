@@ -17,9 +17,11 @@
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loading.h"
+#include "nn/told_at.h"
 #include "ops/recorder.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
+#include "tensor/rollback.h"
 #include "tensor/variable_state.h"
 #include "tenure/control.h"
 #include "tenure/create.h"
@@ -170,6 +172,10 @@ std::vector<Tensor> call_once(LayerBase& base, const std::vector<Tensor>& inputs
   return naming(base, inputs, [&] { return base.call_all(inputs, call); });
 }
 
+void check_has_output(const LayerBase& base, std::size_t outputs) {
+  if (outputs == 0) raise<ValueError>("{}: its call gave no output", layer_text(base));
+}
+
 // Keeps the inputs for the gradient, not what is computed from them.
 std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& inputs,
                                     const Call& call, std::source_location site) {
@@ -206,6 +212,11 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
 
 }  // namespace
 
+Tensor first_of(const LayerBase& base, std::vector<Tensor> outputs) {
+  check_has_output(base, outputs.size());
+  return std::move(outputs.front());
+}
+
 std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& inputs, const Call& call,
                                std::source_location site) {
   check_alive(base, site);
@@ -218,11 +229,37 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   }
   const CallScope scope(base.class_name(), site);
   const bool kept = ops::tapes_of(context()) != nullptr || context().trace != nullptr;
-  if (call.training && kept && state.recompute.load(std::memory_order_relaxed)) {
-    return call_recomputed(base, inputs, call, site);
-  }
-  return call_once(base, inputs, call);
+  const bool recomputes = call.training && kept && state.recompute.load(std::memory_order_relaxed);
+  // A call that fails in its last layer has changed no state of its first.
+  tenure::detail::Rollback rollback;
+  std::vector<Tensor> outputs =
+      recomputes ? call_recomputed(base, inputs, call, site) : call_once(base, inputs, call);
+  rollback.commit();
+  return outputs;
 }
+
+namespace {
+
+// An error tells of the sizes that were tried: it should tell of those that the user wrote, too.
+std::vector<Tensor> call_stand_ins(LayerBase& base, const std::vector<Tensor>& arguments,
+                                   const std::vector<Spec>& inputs) {
+  try {
+    return call_once(base, arguments, {});
+  } catch (const ShapeError& error) {
+    std::string shapes;
+    bool varies = false;
+    for (const Spec& input : inputs) {
+      shapes += fmt::format("{}{}", shapes.empty() ? "" : ", ", input.shape);
+      varies = varies || std::ranges::find(input.shape, kAny) != input.shape.end();
+    }
+    if (!varies) throw;
+    throw ShapeError(
+        fmt::format("{}\n\n  its inputs are {}; another size was tried where one may vary (-1).",
+                    error.what(), shapes));
+  }
+}
+
+}  // namespace
 
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site) {
@@ -248,7 +285,8 @@ std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
       }
       arguments.push_back(trace.add_input(shape, input.dtype, site));
     }
-    const std::vector<Tensor> outputs = call_once(base, arguments, {});
+    const std::vector<Tensor> outputs = call_stand_ins(base, arguments, inputs);
+    check_has_output(base, outputs.size());
     if (probe == 0) {
       for (const Tensor& output : outputs) found.push_back(spec_of(output));
       if (!varies) break;
@@ -290,10 +328,17 @@ void collect_states(LayerBase& base, std::unordered_set<const void*>& seen,
 
 }  // namespace
 
-void kill_variable(const Variable& variable, const LabelRef& by, std::source_location site) {
+bool kill_variable(const Variable& variable, const LabelRef& by, std::source_location site) {
   tenure::detail::VariableState& state = *tenure::detail::Access::state(variable);
   const std::lock_guard lock(state.mutex);
-  kill(*state.value.get(), Cause::owner_disposed, site, by);
+  return kill(*state.value.get(), Cause::owner_disposed, site, by);
+}
+
+bool contains(const LayerBase& whole, const LayerBase& part) {
+  if (&whole == &part) return true;
+  return std::ranges::any_of(LayerAccess::state(whole).layers, [&](const Layer& layer) {
+    return contains(LayerAccess::base(layer), part);
+  });
 }
 
 std::vector<FoundWeight> all_weights(LayerBase& base) {
@@ -308,6 +353,10 @@ std::vector<Variable> all_states(LayerBase& base) {
   std::vector<Variable> found;
   collect_states(base, seen, found);
   return found;
+}
+
+void check_has_input(const LayerBase& base, std::size_t given) {
+  if (given == 0) raise<ValueError>("{}: takes one input or more, was given 0", layer_text(base));
 }
 
 void raise_count(const char* op, const LayerBase& base, const char* what,
@@ -326,21 +375,40 @@ void raise_count(const char* op, const LayerBase& base, const char* what,
                         : fmt::format("it takes a value for each of: {}.", names));
 }
 
-void check_shapes(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
-                  const std::vector<Tensor>& values, std::source_location site) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const tenure::detail::Header& value =
-        tenure::detail::checked(values[i], op, static_cast<int>(i));
-    const Variable& variable = variables[i];
-    if (value.layout.shape == variable.shape()) continue;
-    tenure::detail::raise_told<ShapeError>(
+namespace {
+
+void check_value(const char* op, const LayerBase& base, const Variable& variable,
+                 const Tensor& given, std::size_t i, std::source_location site) {
+  using tenure::detail::raise_told;
+  const tenure::detail::Header& value = tenure::detail::checked(given, op, static_cast<int>(i));
+  const Layout& layout = value.layout;
+  if (layout.shape == variable.shape() && layout.dtype == variable.dtype()) return;
+  const std::vector<tenure::detail::Line> lines{
+      line_of("born", *LayerAccess::state(base).label.get()),
+      line_of("variable", *tenure::detail::Access::state(variable)->label.get()),
+      line_of("value", value), tenure::detail::used_line(site, op)};
+  if (layout.shape != variable.shape()) {
+    raise_told<ShapeError>(
         fmt::format("{}: \"{}\" of {} has shape {}, value {} has {}", op, variable.name(),
-                    layer_text(base), variable.shape(), i, value.layout.shape),
-        {line_of("born", *LayerAccess::state(base).label.get()),
-         line_of("variable", *tenure::detail::Access::state(variable)->label.get()),
-         line_of("value", value), tenure::detail::used_line(site, op)},
-        "nothing was changed. The values are in the order of the variables they are for.");
+                    layer_text(base), variable.shape(), i, layout.shape),
+        lines, "nothing was changed. The values are in the order of the variables they are for.");
   }
+  raise_told<DtypeError>(
+      fmt::format("{}: \"{}\" of {} is {}, value {} is {}", op, variable.name(), layer_text(base),
+                  variable.dtype(), i, layout.dtype),
+      lines, fmt::format("nothing was changed: cast(value, DType::{}) first.", variable.dtype()));
+}
+
+}  // namespace
+
+void assign_values(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
+                   const std::vector<Tensor>& values, std::source_location site) {
+  told_at(op, site, [&] {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      check_value(op, base, variables[i], values[i], i, site);
+    }
+    tenure::detail::assign_all(variables, values, site, op);
+  });
 }
 
 int free_layer(LayerBase& base, const LabelRef& by, std::source_location site) {
@@ -354,8 +422,7 @@ int free_layer(LayerBase& base, const LabelRef& by, std::source_location site) {
   }
   int freed = 0;
   for (const Weight& weight : state.weights) {
-    kill_variable(weight.variable, state.label, site);
-    ++freed;
+    if (kill_variable(weight.variable, state.label, site)) ++freed;
   }
   for (const Variable& slot : state.slots) kill_variable(slot, state.label, site);
   state.recomputed.reset();
@@ -405,8 +472,7 @@ Tensor LayerBase::call(const Tensor& x, const Call& how) {
     const LayerBase* outer;
     ~Restore() { t_forwarding = outer; }
   } const restore{outer};
-  std::vector<Tensor> outputs = call_all({x}, how);
-  return std::move(outputs.front());
+  return detail::first_of(*this, call_all({x}, how));
 }
 
 std::vector<Tensor> LayerBase::call_all(const std::vector<Tensor>& inputs, const Call& how) {
@@ -440,7 +506,7 @@ void LayerBase::reset_states(std::source_location site) {
   for (const Variable& slot : state_->slots) {
     empty.push_back(zeros(slot.shape(), slot.dtype(), site));
   }
-  tenure::detail::assign_all(state_->slots, empty, site);
+  tenure::detail::assign_all(state_->slots, empty, site, "reset_states");
 }
 
 void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_location site) {
@@ -448,8 +514,7 @@ void LayerBase::reset_states(const std::vector<Tensor>& values, std::source_loca
   if (values.size() != slots.size()) {
     detail::raise_count("reset_states", *this, "states", slots, values.size(), site);
   }
-  detail::check_shapes("reset_states", *this, slots, values, site);
-  tenure::detail::assign_all(slots, values, site);
+  detail::assign_values("reset_states", *this, slots, values, site);
 }
 
 const std::string& LayerBase::name() const { return state_->options.name; }
@@ -464,13 +529,21 @@ Variable LayerBase::add_weight(std::string_view name, const Shape& shape, Weight
                         name, shape);
     }
   }
+  const std::string full_name = fmt::format("{}/{}", this->name(), name);
+  if (state_->built && std::ranges::any_of(state_->weights, [&](const detail::Weight& weight) {
+        return weight.variable.name() == full_name;
+      })) {
+    raise<ValueError>(
+        "{}: add_weight made \"{}\" before: call runs many times, add weights in build, which runs "
+        "once",
+        detail::layer_text(*this), name);
+  }
   const detail::EagerScope eager;
   detail::LoadScope* const loading = detail::LoadScope::current();
   if (loading != nullptr) loading->take_weight(name, shape, options.dtype);
   Variable variable(
       loading != nullptr ? zeros(shape, options.dtype) : options.initializer(shape, options.dtype),
-      {.name = fmt::format("{}/{}", this->name(), name), .trainable = options.trainable},
-      state_->label->site);
+      {.name = full_name, .trainable = options.trainable}, state_->label->site);
   state_->weights.push_back(
       {variable, std::move(options.regularizer), std::move(options.constraint), options.trainable});
   return variable;
@@ -507,16 +580,19 @@ Tensor Layer::operator()(Arg x, Call call) const {
   const std::source_location site = x.site();
   std::vector<Tensor> inputs;
   inputs.push_back(std::move(x).tensor());
-  return std::move(detail::call_layer(*base_, inputs, call, site).front());
+  return (*this)(std::move(inputs), std::move(call), site);
 }
 
 Tensor Layer::operator()(std::vector<Tensor> inputs, Call call, std::source_location site) const {
-  return std::move(detail::call_layer(*base_, inputs, call, site).front());
+  return detail::told_at(base_->class_name(), site, [&] {
+    return detail::first_of(*base_, detail::call_layer(*base_, inputs, call, site));
+  });
 }
 
 std::vector<Tensor> Layer::apply(std::vector<Tensor> inputs, Call call,
                                  std::source_location site) const {
-  return detail::call_layer(*base_, inputs, call, site);
+  return detail::told_at(base_->class_name(), site,
+                         [&] { return detail::call_layer(*base_, inputs, call, site); });
 }
 
 std::string Layer::name() const { return base_->name(); }
@@ -566,8 +642,7 @@ void Layer::set_weights(const std::vector<Tensor>& values, std::source_location 
   if (values.size() != variables.size()) {
     detail::raise_count("set_weights", *base_, "weights", variables, values.size(), site);
   }
-  detail::check_shapes("set_weights", *base_, variables, values, site);
-  tenure::detail::assign_all(variables, values, site);
+  detail::assign_values("set_weights", *base_, variables, values, site);
 }
 
 std::int64_t Layer::count_params() const {
@@ -583,8 +658,10 @@ std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).laye
 void Layer::reset_states(std::source_location site) const {
   detail::check_alive(*base_, site, "reset_states");
   const detail::CallScope call("reset_states", site);
+  tenure::detail::Rollback rollback;
   base_->reset_states(site);
   for (const Layer& layer : layers()) layer.reset_states(site);
+  rollback.commit();
 }
 
 void Layer::reset_states(const std::vector<Tensor>& values, std::source_location site) const {
@@ -599,8 +676,7 @@ void Layer::reset_states(const std::vector<Tensor>& values, std::source_location
   if (values.size() != slots.size()) {
     detail::raise_count("reset_states", *base_, "states", slots, values.size(), site);
   }
-  detail::check_shapes("reset_states", *base_, slots, values, site);
-  tenure::detail::assign_all(slots, values, site);
+  detail::assign_values("reset_states", *base_, slots, values, site);
 }
 
 std::vector<Tensor> Layer::get_states(std::source_location site) const {
@@ -613,7 +689,10 @@ std::vector<Tensor> Layer::get_states(std::source_location site) const {
 Tensor Layer::compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks,
                            std::source_location site) const {
   const detail::CallScope call("compute_mask", site);
-  return base_->compute_mask(inputs, masks);
+  return detail::told_at("compute_mask", site, [&] {
+    detail::check_has_input(*base_, inputs.size());
+    return base_->compute_mask(inputs, masks);
+  });
 }
 
 Spec Layer::output_spec(const std::vector<Spec>& inputs) const {

@@ -109,15 +109,21 @@ struct FoundWeight {
 };
 std::vector<FoundWeight> all_weights(LayerBase& base);
 std::vector<Variable> all_states(LayerBase& base);
+bool contains(const LayerBase& whole, const LayerBase& part);  // also where they are the same
 
 // `op` is what the user called.
 [[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used,
                                        const char* op = "call");
 void check_alive(const LayerBase& base, std::source_location used, const char* op = "call");
 
-// Refuses values that are not of the variables' shapes, or not as many as there are of `what`.
-void check_shapes(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
-                  const std::vector<Tensor>& values, std::source_location site);
+// What a call that is to give one tensor gave.
+Tensor first_of(const LayerBase& base, std::vector<Tensor> outputs);
+// For layers that look at their first input before they know how many there are.
+void check_has_input(const LayerBase& base, std::size_t given);
+
+// Gives each variable its value, or, where a shape or dtype is not the variable's, none.
+void assign_values(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
+                   const std::vector<Tensor>& values, std::source_location site);
 [[noreturn]] void raise_count(const char* op, const LayerBase& base, const char* what,
                               const std::vector<Variable>& variables, std::size_t given,
                               std::source_location site);
@@ -128,8 +134,8 @@ Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,
 // Frees what the layer brought. The caller knows that nobody owns it.
 int free_layer(LayerBase& base, const tenure::detail::LabelRef& by, std::source_location site);
 
-// Ends a variable that went with its owner.
-void kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
+// Ends a variable that went with its owner. False if it had ended before.
+bool kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
                    std::source_location site);
 
 std::string snake_case(const std::string& class_name);  // of default names

@@ -160,9 +160,7 @@ Disposal Metric::dispose(std::source_location site) const {
   const LabelRef label = LabelRef::make("metric", state.name, site);
   int freed = 0;
   for (const Variable& part : state.parts) {
-    if (part.is_disposed()) continue;
-    detail::kill_variable(part, label, site);
-    ++freed;
+    if (detail::kill_variable(part, label, site)) ++freed;
   }
   return {0, freed};
 }

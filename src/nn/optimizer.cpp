@@ -129,6 +129,12 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
+    if (!variable.defined()) {
+      raise_told<ValueError>(
+          fmt::format("{}: variable {} is an empty handle (default-made or moved from)",
+                      text_of(base), i),
+          {born(), used_line(site, "apply")}, "put a variable into it first, or leave it out.");
+    }
     const tenure::detail::Label& label = *Access::state(variable)->label.get();
     if (!seen.insert(variable.id()).second) {
       raise_told<ValueError>(
@@ -389,8 +395,11 @@ Disposal Optimizer::dispose(std::source_location site) const {
   const std::vector<Variable> all = variables();
   state.disposed_at = site;
   state.disposed.store(true, std::memory_order_release);
-  for (const Variable& each : all) detail::kill_variable(each, state.label, site);
-  return {0, static_cast<int>(all.size())};
+  int freed = 0;
+  for (const Variable& each : all) {
+    if (detail::kill_variable(each, state.label, site)) ++freed;
+  }
+  return {0, freed};
 }
 
 bool Optimizer::is_disposed() const { return OptimizerAccess::state(*base_).disposed; }

@@ -12,6 +12,7 @@
 #include "nn/eager_scope.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
+#include "tensor/rollback.h"
 #include "tenure/create.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
@@ -141,7 +142,18 @@ std::vector<double> numbers(const TensorVector& losses) {
 
 // The arguments of a trace are born where the function was called, which is not where it was made.
 std::source_location called_at(const TensorVector& in) {
+  if (in.empty()) return {};  // which the model is about to refuse
   return tenure::detail::checked(in.front(), "call").birth.site;
+}
+
+// The mean over no examples is no number, and a step along its gradient ruins every weight.
+void check_rows(const Model& model, const Batch& batch) {
+  for (const Tensor& input : batch.x) {
+    if (input.rank() > 0 && input.dim(0) == 0) {
+      raise<ValueError>("{}: there are no examples in the batch: an input has shape {}",
+                        layer_text(ModelAccess::base(model)), input.shape());
+    }
+  }
 }
 
 TensorVector weights_of(const Batch& batch) {
@@ -242,12 +254,15 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
 std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
                                std::source_location site) {
   const tenure::detail::events::Span span("step", {}, site);
+  check_rows(model, batch);
   prepare(model, compiled, batch.x, site);
   const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
   TensorVector losses;
   if (compiled.options.eager) {
+    tenure::detail::Rollback rollback;
     losses = train(ModelAccess::base(model), compiled, batch.x, batch.y, weights_of(batch),
                    last ? Part::whole : Part::accumulate, site);
+    rollback.commit();
   } else {
     const Compiled::Step& step = last ? *compiled.train : *compiled.accumulate;
     losses = step(batch.x, batch.y, weights_of(batch), site);
@@ -264,11 +279,15 @@ std::vector<double> train_step(const Model& model, Compiled& compiled, const Bat
 
 std::vector<double> test_step(const Model& model, Compiled& compiled, const Batch& batch,
                               std::source_location site) {
+  check_rows(model, batch);
   prepare(model, compiled, batch.x, site);
   const TensorVector weight = weights_of(batch);
-  return numbers(compiled.options.eager
-                     ? test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site)
-                     : (*compiled.test)(batch.x, batch.y, weight, site));
+  if (!compiled.options.eager) return numbers((*compiled.test)(batch.x, batch.y, weight, site));
+  tenure::detail::Rollback rollback;
+  const TensorVector losses =
+      test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site);
+  rollback.commit();
+  return numbers(losses);
 }
 
 TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {

@@ -13,6 +13,7 @@
 #include "memory/transfer.h"
 #include "tensor/assign.h"
 #include "tensor/read_hook.h"
+#include "tensor/rollback.h"
 #include "tensor/variable_state.h"
 
 namespace tenure {
@@ -72,14 +73,14 @@ std::string braces(const Shape& shape) {
 }
 
 [[noreturn]] void refuse_value(const detail::VariableState& variable, const Header& value,
-                               std::source_location site) {
+                               const char* op, std::source_location site) {
   const detail::Label& label = *variable.label.get();
   const std::vector<detail::Line> lines{line_of("born", label), line_of("value", value),
-                                        detail::used_line(site, "assign")};
+                                        detail::used_line(site, op)};
   if (value.layout.shape != variable.shape) {
     const bool same_count = value.layout.shape.numel() == variable.shape.numel();
     detail::raise_told<ShapeError>(
-        fmt::format("assign: {} has shape {}, the value {}", label_text(label), variable.shape,
+        fmt::format("{}: {} has shape {}, the value {}", op, label_text(label), variable.shape,
                     value.layout.shape),
         lines,
         same_count ? fmt::format("a variable keeps its shape: reshape the value to {}.",
@@ -87,7 +88,7 @@ std::string braces(const Shape& shape) {
                    : "a variable keeps its shape: make a new variable for one of another.");
   }
   detail::raise_told<DtypeError>(
-      fmt::format("assign: {} is {}, the value {}", label_text(label), variable.dtype,
+      fmt::format("{}: {} is {}, the value {}", op, label_text(label), variable.dtype,
                   value.layout.dtype),
       lines,
       fmt::format("a variable keeps its dtype: cast(value, DType::{}) first.", variable.dtype));
@@ -102,10 +103,10 @@ detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& sta
 
 // Refuses what the variable cannot hold. True inside a trace, which then does the assignment.
 bool check_or_trace(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
-                    std::source_location site) {
-  const Header& header = detail::checked(value, "assign");
+                    const char* op, std::source_location site) {
+  const Header& header = detail::checked(value, op);
   if (header.layout.shape != variable->shape || header.layout.dtype != variable->dtype) {
-    refuse_value(*variable, header, site);
+    refuse_value(*variable, header, op, site);
   }
   return detail::trace_assign(variable, value, site);
 }
@@ -115,19 +116,20 @@ bool check_or_trace(const std::shared_ptr<detail::VariableState>& variable, cons
 class Assignment {
  public:
   // `own_handles` as in Use.
-  Assignment(detail::VariableState& variable, const Tensor& value, std::source_location site,
-             std::uint32_t own_handles)
-      : variable_(variable),
-        value_(value, "assign", site, own_handles),
-        lock_(variable.mutex),
-        slot_{pinned_slot(variable, site)} {
+  Assignment(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
+             const char* op, std::source_location site, std::uint32_t own_handles)
+      : variable_(*variable),
+        value_(value, op, site, own_handles),
+        lock_(variable_.mutex),
+        slot_{pinned_slot(variable_, op, site)} {
     const detail::SessionState* current = detail::context().session;
     if (slot_.header.session.load(std::memory_order_relaxed) != current) {
-      raise_wrong_session(slot_.header, {.op = "assign", .site = site}, current);
+      raise_wrong_session(slot_.header, {.op = op, .site = site}, current);
     }
+    detail::Rollback::before_write(variable);
     // Tapes, reads or views that still use the old bytes keep them.
     if (slot_.header.storage->handles.load(std::memory_order_acquire) != 1) {
-      other_ = slot_from(*value_, variable);
+      other_ = slot_from(*value_, variable_);
     }
   }
 
@@ -143,9 +145,10 @@ class Assignment {
   }
 
  private:
-  static Header& pinned_slot(detail::VariableState& variable, std::source_location site) {
+  static Header& pinned_slot(detail::VariableState& variable, const char* op,
+                             std::source_location site) {
     Header& slot = *variable.value.get();
-    if (!try_pin(slot)) raise_disposed(slot, {.op = "assign", .site = site});
+    if (!try_pin(slot)) raise_disposed(slot, {.op = op, .site = site});
     return slot;
   }
 
@@ -159,19 +162,19 @@ class Assignment {
 }  // namespace
 
 void detail::assign_all(std::span<const Variable> variables, std::span<const Tensor> values,
-                        std::source_location site) {
+                        std::source_location site, const char* op) {
   std::vector<std::size_t> order;
   order.reserve(variables.size());
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    if (!check_or_trace(Access::state(variables[i]), values[i], site)) order.push_back(i);
+    if (!check_or_trace(Access::state(variables[i]), values[i], op, site)) order.push_back(i);
   }
   // Whoever locks several variables does so in the order of their addresses.
-  const auto state = [&](std::size_t i) { return Access::state(variables[i]).get(); };
+  const auto state = [&](std::size_t i) -> const auto& { return Access::state(variables[i]); };
   std::ranges::stable_sort(order, std::less<>(), state);
   std::deque<Assignment> assignments;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (k + 1 < order.size() && state(order[k]) == state(order[k + 1])) continue;
-    assignments.emplace_back(*state(order[k]), values[order[k]], site, 0);
+    assignments.emplace_back(state(order[k]), values[order[k]], op, site, 0);
   }
   for (Assignment& assignment : assignments) assignment.commit();
 }
@@ -218,8 +221,8 @@ void Variable::assign(Arg value) {
         {line_of("born", *state_->label.get()), detail::used_line(value.site(), "assign")},
         fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar()));
   }
-  if (check_or_trace(state_, value.tensor(), value.site())) return;
-  Assignment(*state_, value.tensor(), value.site(), 1).commit();
+  if (check_or_trace(state_, value.tensor(), "assign", value.site())) return;
+  Assignment(state_, value.tensor(), "assign", value.site(), 1).commit();
 }
 
 const Shape& Variable::shape() const { return checked(state_).shape; }

@@ -253,16 +253,20 @@ TEST_F(TrainingFaults, values_of_which_one_is_refused_change_no_weight) {
 struct Stateful {
   Tensor x = tensor({0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F}, {1, 3, 2});
   Tensor y = tensor({1.F}, {1, 1});
-  nn::Sequential model{{nn::SimpleRNN({.units = 2,
-                                       .kernel_initializer = nn::Constant({.value = 0.5}),
-                                       .recurrent_initializer = nn::Constant({.value = 0.25}),
-                                       .stateful = true,
-                                       .batch_input_shape = {1, 3, 2}}),
-                        nn::Dense({.units = 1, .kernel_initializer = "ones"})}};
-  Stateful() {
+  nn::Sequential model{
+      {nn::SimpleRNN({.units = 2,
+                      .kernel_initializer = nn::Constant({.value = 0.5}),
+                      .recurrent_initializer = nn::Constant({.value = 0.25}),
+                      .stateful = true,
+                      .batch_input_shape = {1, 3, 2}}),
+       nn::BatchNormalization(),
+       nn::Dense({.units = 1, .kernel_initializer = "ones", .kernel_constraint = nn::NonNeg()})}};
+  explicit Stateful(bool eager = false) {
     model.compile({.optimizer = nn::SGD({.learning_rate = 0.1, .momentum = 0.9}),
                    .loss = "mse",
-                   .accumulate = 2});
+                   .metrics = {"mae", "mse"},
+                   .accumulate = 2,
+                   .eager = eager});
     for (int i = 0; i < 3; ++i) model.train_on_batch(x, y);
   }
   Floats state() const {
@@ -277,30 +281,61 @@ struct Stateful {
 };
 
 TEST_F(TrainingFaults, a_state_and_a_step_of_two_batches_change_together) {
-  expect_survives_failures<Stateful>({.make = [] { return std::make_unique<Stateful>(); },
-                                      .call =
-                                          [](Stateful& s) {
-                                            const nn::Logs logs = s.model.train_on_batch(s.x, s.y);
-                                            disarm();
-                                            Floats all = s.state();
-                                            all.push_back(static_cast<float>(logs[0].second));
-                                            return all;
-                                          },
-                                      .unchanged = [](Stateful& s) { return s.state(); },
-                                      .tells_afterwards = true});
+  for (const bool eager : {false, true}) {
+    expect_survives_failures<Stateful>({.make = [=] { return std::make_unique<Stateful>(eager); },
+                                        .call =
+                                            [](Stateful& s) {
+                                              const nn::Logs logs =
+                                                  s.model.train_on_batch(s.x, s.y);
+                                              disarm();
+                                              Floats all = s.state();
+                                              all.push_back(static_cast<float>(logs[0].second));
+                                              return all;
+                                            },
+                                        .unchanged = [](Stateful& s) { return s.state(); },
+                                        .stride = eager ? 3 : 1,
+                                        .tells_afterwards = true});
+  }
 }
 
 TEST_F(TrainingFaults, a_prediction_with_a_state_changes_it_as_a_whole) {
-  expect_survives_failures<Stateful>({.make = [] { return std::make_unique<Stateful>(); },
-                                      .call =
-                                          [](Stateful& s) {
-                                            const Tensor y = s.model.predict(s.x);
-                                            disarm();
-                                            Floats all = s.state();
-                                            Trained::append(all, y);
-                                            return all;
-                                          },
-                                      .unchanged = [](Stateful& s) { return s.state(); }});
+  for (const bool eager : {false, true}) {
+    expect_survives_failures<Stateful>({.make = [=] { return std::make_unique<Stateful>(eager); },
+                                        .call =
+                                            [](Stateful& s) {
+                                              const Tensor y = s.model.predict(s.x);
+                                              disarm();
+                                              Floats all = s.state();
+                                              Trained::append(all, y);
+                                              return all;
+                                            },
+                                        .unchanged = [](Stateful& s) { return s.state(); }});
+  }
+}
+
+// Whoever holds them makes the load write to new bytes, which may not be there.
+TEST_F(TrainingFaults, weights_that_are_held_are_loaded_all_or_none) {
+  struct Held : Trained {
+    std::vector<Tensor> held;
+    Held() : Trained(true) {
+      model.train_on_batch(x, y);
+      held = model.get_weights();
+    }
+  };
+  {
+    auto other = warm();
+    other->model.train_on_batch(other->x, other->y);
+    other->model.save_weights(at("held.safetensors"));
+  }
+  expect_survives_failures<Held>({.make = [] { return std::make_unique<Held>(); },
+                                  .call =
+                                      [&](Held& s) {
+                                        s.model.load_weights(at("held.safetensors"));
+                                        disarm();
+                                        return s.state();
+                                      },
+                                  .unchanged = [](Held& s) { return s.state(); },
+                                  .stride = 3});
 }
 
 struct Nothing {};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/expect.h"
 #include "tenure/nn/core_layers.h"
 #include "tenure/tenure.h"
 
@@ -10,7 +11,9 @@ namespace {
 namespace nn = tenure::nn;
 using tenure::Shape;
 using tenure::Tensor;
+using tenure::ValueError;
 using tenure::Variable;
+using tenure::testing::message_of;
 
 struct Scale : nn::LayerBase {
   void build(const Shape& input) override {
@@ -55,6 +58,64 @@ TEST(Layer, L20_a_disposed_layer_tells_where_it_was_disposed) {
         << error.what();
     EXPECT_NE(std::string(error.what()).find("layer_test.cpp"), std::string::npos) << error.what();
   }
+}
+
+TEST(Layer, L20_what_was_freed_before_is_not_freed_again) {
+  const nn::Dense dense({.units = 2});
+  dense(tenure::ones({1, 3}));
+  dense.weights()[0].dispose();
+  EXPECT_EQ(dense.dispose().variables, 1);
+}
+
+TEST(Layer, values_that_are_refused_are_told_of_in_the_name_of_the_call) {
+  const nn::Dense dense({.units = 2});
+  dense(tenure::ones({1, 3}));
+  const Tensor kernel = tenure::ones({3, 2});
+  EXPECT_HAS(
+      message_of<tenure::DtypeError>([&] { dense.set_weights({kernel, tenure::tensor({1, 2})}); }),
+      "is float32, value 1 is int32");
+  Tensor gone = tenure::ones({2});
+  gone.dispose();
+  EXPECT_HAS(message_of<tenure::DisposedError>([&] { dense.set_weights({kernel, gone}); }),
+             "set_weights: the tensor was disposed");
+  EXPECT_HAS(message_of<ValueError>([&] { dense.set_weights({kernel, Tensor()}); }),
+             "set_weights: input 1 is an empty handle");
+}
+
+TEST(Layer, a_mask_of_no_inputs_is_refused) {
+  for (const nn::Layer& layer :
+       {nn::Layer(nn::Masking()),
+        nn::Layer(nn::Embedding({.input_dim = 3, .output_dim = 2, .mask_zero = true}))}) {
+    EXPECT_HAS(message_of<ValueError>([&] { layer.compute_mask({}, {}); }),
+               "takes one input or more, was given 0");
+  }
+}
+
+TEST(Layer, a_call_that_gives_no_output_is_refused) {
+  struct Silent : nn::LayerBase {
+    std::vector<Tensor> call_all(const std::vector<Tensor>&, const nn::Call&) override {
+      return {};
+    }
+  };
+  const nn::Layer silent = nn::make_layer<Silent>();
+  EXPECT_HAS(message_of<ValueError>([&] { silent(tenure::ones({2})); }), "gave no output");
+  EXPECT_HAS(message_of<ValueError>([&] { silent(nn::Input({.shape = {2}})); }), "gave no output");
+  EXPECT_HAS(message_of<ValueError>([&] { silent.output_spec({{{2}}}); }), "gave no output");
+}
+
+TEST(Layer, a_weight_that_every_call_adds_again_is_refused) {
+  struct Adds : nn::LayerBase {
+    Tensor call(const Tensor& x, const nn::Call&) override { return x * add_weight("w", {}); }
+  };
+  const nn::Layer adds = nn::make_layer<Adds>();
+  adds(tenure::ones({2}));
+  EXPECT_HAS(message_of<ValueError>([&] { adds(tenure::ones({2})); }), "add weights in build");
+}
+
+TEST(Layer, sizes_that_stand_for_others_are_told_of_with_those_that_were_given) {
+  const nn::Node one = nn::Input({.shape = {2}, .batch_size = 1}), any = nn::Input({.shape = {2}});
+  EXPECT_HAS(message_of<tenure::ShapeError>([&] { nn::Concatenate()({one, any}); }),
+             "its inputs are [1, 2], [-1, 2]");
 }
 
 }  // namespace

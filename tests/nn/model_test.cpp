@@ -343,5 +343,97 @@ TEST(Model, what_is_wrong_is_said) {
              "validation_split");
 }
 
+TEST(Model, a_batch_without_inputs_is_refused_before_and_after_a_trace) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const auto refused = [&](const nn::Batch& batch) {
+    EXPECT_HAS(message_of<ValueError>([&] { model.train_on_batch(batch); }),
+               "takes one input, was given 0");
+  };
+  refused({});
+  model.train_on_batch(ones({4, 2}), ones({4, 1}));
+  refused({});
+  refused({{}, {ones({4, 1})}, {}});
+  int given = 0;
+  const nn::Dataset batches = nn::Dataset::from_generator([&] {
+    return [&]() -> std::optional<nn::Batch> {
+      return given++ == 1 ? nn::Batch{} : nn::Batch{{ones({4, 2})}, {ones({4, 1})}, {}};
+    };
+  });
+  EXPECT_HAS(message_of<ValueError>([&] { model.fit(batches, {.verbose = nn::Verbose::silent}); }),
+             "takes one input, was given 0");
+}
+
+TEST(Model, a_batch_without_examples_is_refused) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_HAS(message_of<ValueError>([&] { model.train_on_batch(ones({0, 2}), ones({0, 1})); }),
+             "there are no examples in the batch: an input has shape [0, 2]");
+  EXPECT_HAS(message_of<ValueError>([&] { model.test_on_batch(ones({0, 2}), ones({0, 1})); }),
+             "there are no examples");
+  EXPECT_EQ(model.optimizer().iterations(), 0);
+}
+
+TEST(Model, L19_a_plain_call_that_fails_in_a_later_layer_changes_no_state) {
+  bool fails = false;
+  const nn::Sequential model({nn::make_layer<Total>(), nn::Lambda({.function = [&](Tensor x) {
+                                return fails ? gather(x, tensor({9})) : x * 1.0;
+                              }})});
+  model(ones({1, 2}));
+  fails = true;
+  EXPECT_THROW(model(ones({1, 2})), ValueError);
+  EXPECT_EQ(floats(model.get_states()[0]), (std::vector<float>{1, 1}));
+  fails = false;
+  EXPECT_EQ(floats(model(ones({1, 2}))), (std::vector<float>{2, 2}));
+}
+
+TEST(Model, a_model_cannot_be_added_to_itself) {
+  const nn::Sequential one, other;
+  EXPECT_HAS(message_of<ValueError>([&] { one.add(one); }), "a model cannot contain itself");
+  one.add(other);
+  EXPECT_HAS(message_of<ValueError>([&] { other.add(one); }), "a model cannot contain itself");
+  EXPECT_HAS(message_of<ValueError>([&] { other.add(nn::TimeDistributed(one)); }), "itself");
+}
+
+// With the line that message_of leaves out.
+template <class E, class F>
+std::string whole_text(F&& fn) {
+  try {
+    fn();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Model, an_error_without_a_line_is_given_the_users) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor x = ones({4, 2}), y = ones({4, 1}), wrong = ones({4, 3});
+  const auto place = [](const char* op, int line) {
+    return "used      model_test.cpp:" + std::to_string(line) + "    " + op;
+  };
+  int at = here().line() + 1;
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.fit(x, wrong); }), place("fit", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.evaluate(x, wrong); }), place("evaluate", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.train_on_batch(x, y, ones({3})); }),
+             place("train_on_batch", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.test_on_batch(x, wrong); }),
+             place("test_on_batch", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.fit_async(x, wrong).get(); }),
+             place("fit_async", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<DtypeError>([&] { model.predict(cast(x, DType::complex64)); }),
+             place("predict", at));
+  at = here().line() + 1;
+  EXPECT_HAS(whole_text<ValueError>([&] { model(std::vector<Tensor>{x, x}); }),
+             place("Sequential", at));
+  EXPECT_HAS(whole_text<ShapeError>([&] { model.fit(x, ones({3, 1})); }), "model_test.cpp:");
+}
+
 }  // namespace
 }  // namespace tenure

@@ -473,6 +473,10 @@ TEST(Optimizers, errors_name_the_values) {
   EXPECT_HAS(text, "\"w\", \"v\"");
   text = message_of<ValueError>([&] { adam.apply({ones({2}), ones({2})}, {v, v}); });
   EXPECT_HAS(text, "\"v\" was given twice");
+  for (const Tensor& gradient : {ones({2}), Tensor()}) {
+    text = message_of<ValueError>([&] { adam.apply({gradient}, {Variable()}); });
+    EXPECT_HAS(text, "variable 0 is an empty handle");
+  }
   text = message_of<DtypeError>([&] { adam.apply({ones({2}, DType::float64)}, {v}); });
   EXPECT_HAS(text, "is float32, its gradient float64");
   text = message_of<ValueError>([] { nn::Optimizer("adm"); });
@@ -506,6 +510,13 @@ TEST(Optimizers, L20_a_disposed_one_has_no_state_and_says_where_it_went) {
   EXPECT_HAS(text, "Adam was disposed");
   EXPECT_HAS(text, "optimizers_test.cpp:");
   EXPECT_EQ(floats(w.read()).size(), 2u) << "variables are not the optimizer's";
+}
+
+TEST(Optimizers, L20_what_was_freed_before_is_not_freed_again) {
+  const nn::SGD sgd({.momentum = 0.9});
+  sgd.build({Variable(ones({2}))});
+  sgd.variables().back().dispose();
+  EXPECT_EQ(sgd.dispose().variables, 2);  // iterations and learning_rate
 }
 
 TEST(Optimizers, L20_a_traced_step_of_a_disposed_one_is_refused) {

@@ -519,4 +519,44 @@ TEST(RecurrentLayers, all_settings_survive_a_config) {
       "has no cell");
 }
 
+TEST(RecurrentLayers, no_inputs_are_refused) {
+  const std::vector<nn::Layer> layers{nn::LSTM({.units = 2}),
+                                      nn::GRU({.units = 2}),
+                                      nn::SimpleRNN({.units = 2}),
+                                      nn::ConvLSTM2D({.filters = 2, .kernel_size = {3}}),
+                                      nn::RNN(nn::make_layer<Decay>()),
+                                      nn::Bidirectional(nn::GRU({.units = 2})),
+                                      nn::TimeDistributed(nn::Dense({.units = 2})),
+                                      nn::StackedRNNCells({nn::GRUCell({.units = 2})})};
+  const std::string wanted = "takes one input or more, was given 0";
+  for (const nn::Layer& layer : layers) {
+    EXPECT_HAS(message_of<tenure::ValueError>([&] { layer(std::vector<Tensor>{}); }), wanted);
+    EXPECT_HAS(message_of<tenure::ValueError>([&] { layer(std::vector<nn::Node>{}); }), wanted);
+    EXPECT_HAS(message_of<tenure::ValueError>([&] { layer.output_spec({}); }), wanted);
+  }
+}
+
+// Gives a state that is not what state_sizes says.
+struct Lying : nn::CellBase {
+  std::vector<Shape> state_sizes() const override { return {{2}}; }
+  nn::CellStep step(const Tensor& x, const std::vector<Tensor>&, const nn::CellCall&) override {
+    return {x, {state}};
+  }
+  Tensor state = tenure::ones({7});
+};
+
+TEST(RecurrentLayers, a_state_of_another_shape_is_refused_in_eager_and_in_traced_code) {
+  const nn::Layer cell = nn::make_layer<Lying>();
+  const nn::RNN rnn(cell, {.stateful = true, .batch_input_shape = {2, 3, 2}});
+  const Tensor x = tenure::ones({2, 3, 2});
+  const auto traced = tenure::function("traced", [&](Tensor given) { return rnn(given); });
+  const std::string wanted = "a step gives state 0 of [7], and state_sizes tells of [2, 2]";
+  EXPECT_HAS(message_of<tenure::ShapeError>([&] { rnn(x); }), wanted);
+  EXPECT_HAS(message_of<tenure::ShapeError>([&] { traced(x); }), wanted);
+  cell.as<Lying>()->state = {};
+  const std::string empty = "a step gives an empty handle for state 0";
+  EXPECT_HAS(message_of<tenure::ValueError>([&] { rnn(x); }), empty);
+  EXPECT_HAS(message_of<tenure::ValueError>([&] { traced(x); }), empty);
+}
+
 }  // namespace

@@ -394,4 +394,25 @@ TEST(RecurrentState, a_bidirectional_layer_has_the_states_of_both_ways) {
   EXPECT_EQ(floats(both(x)), wanted);
 }
 
+TEST(RecurrentState, L19_a_step_that_fails_leaves_the_state_and_the_averages) {
+  for (const bool eager : {false, true}) {
+    const nn::Sequential model(
+        {nn::SimpleRNN({.units = 2, .stateful = true, .batch_input_shape = {2, 3, 2}}),
+         nn::BatchNormalization(), nn::Dense({.units = 1})});
+    model.compile({.optimizer = "sgd", .loss = "mse", .eager = eager});
+    const Tensor x = wave_tensor({2, 3, 2}, 0.3, 0.9), wrong = tenure::ones({2, 7});
+    model.train_on_batch(x, tenure::ones({2, 1}));
+    const auto all = [&] {
+      std::vector<Floats> values = states_of(model);
+      for (const Tensor& weight : model.get_weights()) values.push_back(floats(weight));
+      return values;
+    };
+    const auto before = all();
+    EXPECT_THROW(model.train_on_batch(x, wrong), tenure::ShapeError);
+    EXPECT_EQ(all(), before);
+    EXPECT_THROW(model.test_on_batch(x, wrong), tenure::ShapeError);
+    EXPECT_EQ(all(), before);
+  }
+}
+
 }  // namespace

@@ -147,5 +147,35 @@ TEST(Training, a_callback_that_monitors_what_is_not_there_says_so) {
   model.dispose();  // no longer busy
 }
 
+TEST(Training, validation_of_single_examples_is_batched_as_the_training_is) {
+  const Data data;
+  const nn::Sequential model = doubling();
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0}), .loss = "mse"});
+  const nn::Dataset examples = nn::Dataset::from_tensors(data.x, data.y);
+  for (const nn::Dataset& validation : {examples, examples.batch(2)}) {
+    const nn::History history =
+        model.fit(data.x, data.y, {.batch_size = 2, .validation = validation, .verbose = kSilent});
+    EXPECT_NEAR(history["val_loss"].back(), 33, 1e-5);
+  }
+}
+
+TEST(Training, options_that_make_no_sense_are_refused_by_name) {
+  const Data data;
+  const nn::Sequential model = doubling();
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const auto text = [&](const nn::FitOptions& options) {
+    return message_of<ValueError>([&] { model.fit(data.x, data.y, options); });
+  };
+  EXPECT_HAS(text({.initial_epoch = -3}), "initial_epoch must be at least 0: -3");
+  EXPECT_HAS(text({.steps_per_epoch = -1}), "steps_per_epoch must be at least 0: -1");
+  EXPECT_HAS(text({.validation_split = std::numeric_limits<double>::quiet_NaN()}),
+             "validation_split must be at least 0 and below 1: nan");
+  const nn::Dataset batches = nn::Dataset::from_tensors(data.x, data.y).batch(2);
+  EXPECT_HAS(message_of<ValueError>([&] { model.fit(batches, {.validation_split = 0.5}); }),
+             "validation_split 0.5 is of tensors");
+  EXPECT_HAS(message_of<ValueError>([&] { model.fit(batches, {.sample_weight = ones({5})}); }),
+             "sample_weight is for tensors");
+}
+
 }  // namespace
 }  // namespace tenure

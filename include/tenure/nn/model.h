@@ -70,15 +70,19 @@ struct CompileOptions {
   std::vector<Metric> metrics = {};       // of every output
   std::vector<double> loss_weights = {};  // per output; default: 1
   int accumulate = 1;  // batches whose gradients are averaged into one step of the optimizer
-  bool eager = false;  // steps run operation by operation, for debugging; the numbers are the same
+  // Steps run operation by operation, for debugging. The numbers are the same, but where a layer
+  // uses cond: to a weight of the branch that was not taken, a traced step applies a gradient of
+  // zeros (a momentum goes on), an eager one none.
+  bool eager = false;
 };
 
 struct FitOptions {
   int epochs = 1;
   std::int64_t batch_size = 32;
-  bool shuffle = true;                     // not for stateful models, nor for datasets
-  double validation_split = 0;             // of the examples, the last ones
-  std::optional<Dataset> validation = {};  // Dataset::from_tensors(x, y), or any other
+  bool shuffle = true;          // not for stateful models, nor for datasets
+  double validation_split = 0;  // of the examples, the last ones
+  // Dataset::from_tensors(x, y), which is batched as the training is, or one of batches.
+  std::optional<Dataset> validation = {};
   int validation_freq = 1;
   std::map<int, double> class_weight = {};
   Tensor sample_weight = {};

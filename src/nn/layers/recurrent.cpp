@@ -30,7 +30,8 @@ void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* 
 }
 
 void SequenceBase::build_all(const std::vector<Shape>& inputs) {
-  const Shape& x = inputs.at(0);
+  check_has_input(*this, inputs.size());
+  const Shape& x = inputs[0];
   const int rank = input_rank();
   if (rank != 0 ? x.rank() != rank : x.rank() < 3) {
     raise<ShapeError>("takes inputs of rank {}, was given {}",

@@ -334,6 +334,7 @@ class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBa
   }
 
   void build_all(const std::vector<Shape>& inputs) override {
+    check_has_input(*this, inputs.size());
     std::vector<Spec> specs;
     specs.reserve(inputs.size());
     for (const Shape& input : inputs) specs.push_back({input, options_.dtype});

@@ -45,7 +45,8 @@ class Walk {
     static_cast<Call&>(how_) = {.training = call.training, .masks = {}, .losses = call.losses};
     how_.constants = in.constants;
     how_.drawn = cell.draw(step, call);
-    begin(cell.state_shapes(step));
+    state_shapes_ = cell.state_shapes(step);
+    begin();
   }
 
   SequenceResult loop() {
@@ -103,15 +104,15 @@ class Walk {
   }
 
  private:
-  void begin(const std::vector<Shape>& shapes) {
+  void begin() {
     if (in_.states.empty()) {
-      for (const Shape& shape : shapes) begin_.push_back(zeros(shape, in_.x.dtype()));
+      for (const Shape& shape : state_shapes_) begin_.push_back(zeros(shape, in_.x.dtype()));
       return;
     }
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (in_.states[i].shape() != shapes[i]) {
+    for (std::size_t i = 0; i < state_shapes_.size(); ++i) {
+      if (in_.states[i].shape() != state_shapes_[i]) {
         raise<ShapeError>("initial state {} is {}, but must be {} for an input of {}", i,
-                          in_.states[i].shape(), shapes[i], in_.x.shape());
+                          in_.states[i].shape(), state_shapes_[i], in_.x.shape());
       }
     }
     begin_ = in_.states;
@@ -127,7 +128,23 @@ class Walk {
       raise<ShapeError>("{}: a step gives an output of {}, and output_shape tells of {}",
                         layer_text(cell_), made.output.shape(), output_shape_);
     }
+    for (std::size_t i = 0; i < states.size(); ++i) check_state(i, made.states[i]);
     return made;
+  }
+
+  // A loop carries its states, and so does a stateful layer: they stay what they are.
+  void check_state(std::size_t i, const Tensor& state) const {
+    if (!state.defined()) {
+      raise<ValueError>("{}: a step gives an empty handle for state {}", layer_text(cell_), i);
+    }
+    if (state.shape() != state_shapes_[i]) {
+      raise<ShapeError>("{}: a step gives state {} of {}, and state_sizes tells of {}",
+                        layer_text(cell_), i, state.shape(), state_shapes_[i]);
+    }
+    if (state.dtype() != begin_[i].dtype()) {
+      raise<DtypeError>("{}: a step gives state {} as {}, and was given it as {}",
+                        layer_text(cell_), i, state.dtype(), begin_[i].dtype());
+    }
   }
 
   // What a step gave, but what there was before it where the step is skipped.
@@ -158,6 +175,7 @@ class Walk {
   CellCall how_;
   std::int64_t steps_ = 0;
   Shape output_shape_;
+  std::vector<Shape> state_shapes_;
   std::vector<Tensor> begin_;
 };
 

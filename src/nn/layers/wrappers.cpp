@@ -83,9 +83,10 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
   }
 
   void build_all(const std::vector<Shape>& inputs) override {
+    check_has_input(*this, inputs.size());
     // States are split between the two; neither is built with them.
     for (const Layer& layer : {forward_, backward_}) {
-      ensure_built(LayerAccess::base(layer), {{inputs.at(0), options_.dtype}},
+      ensure_built(LayerAccess::base(layer), {{inputs[0], options_.dtype}},
                    LayerAccess::state(layer).label->site);
     }
   }
@@ -177,6 +178,7 @@ class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedOptions
   }
 
   void build_all(const std::vector<Shape>& inputs) override {
+    check_has_input(*this, inputs.size());
     std::vector<Spec> specs;
     for (const Shape& input : inputs) {
       if (input.rank() < 3) {
@@ -191,6 +193,7 @@ class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedOptions
   }
 
   std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override {
+    check_has_input(*this, inputs.size());
     std::vector<Tensor> flat;
     for (const Tensor& input : inputs) {
       if (input.rank() < 3) {
