@@ -52,16 +52,35 @@ std::string dtypes_of(const OpDef& op) {
   return joined(parts);
 }
 
-std::string kept(Keep keep) {
+// "inputs 0, 2 and 5" of the first `count`; more than a few that are all of them are told as such.
+std::string numbered(const char* what, std::uint32_t bits, std::size_t count, const char* last) {
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((bits >> i & 1) != 0) numbers.push_back(std::to_string(i));
+  }
+  if (numbers.empty()) return "";
+  if (numbers.size() == 1) return fmt::format("{} {}", what, numbers[0]);
+  if (numbers.size() > 3 && numbers.size() == count) return fmt::format("all {}s", what);
+  const std::string end = std::move(numbers.back());
+  numbers.pop_back();
+  const bool one = std::string_view(last) == "or";
+  return fmt::format("{}{} {} {} {}", what, one ? "" : "s", joined(numbers), last, end);
+}
+
+// The last bit of a mask stands for all inputs from there on.
+std::size_t input_count(const OpDef& op, std::size_t bits) {
+  return op.inputs == OpDef::kVariadic ? bits : std::min<std::size_t>(op.inputs, bits);
+}
+
+std::string kept(Keep keep, std::size_t inputs) {
   std::vector<std::string> parts;
-  for (int i = 0; i < 16; ++i) {
-    if ((keep.inputs >> i & 1) != 0) parts.push_back(fmt::format("input {}", i));
+  for (const std::string& part :
+       {numbered("input", keep.inputs, inputs, "and"),
+        keep.outputs == 1 ? std::string("the output")
+                          : numbered("output", keep.outputs, 16, "and")}) {
+    if (!part.empty()) parts.push_back(part);
   }
-  for (int i = 0; i < 16; ++i) {
-    if ((keep.outputs >> i & 1) == 0) continue;
-    parts.push_back(i == 0 ? "output" : fmt::format("output {}", i));
-  }
-  return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, " and "));
+  return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 bool same(Keep a, Keep b) { return a.inputs == b.inputs && a.outputs == b.outputs; }
@@ -74,10 +93,10 @@ std::string keeps_of(const OpDef& op) {
   for (std::size_t i = 1; i < rows; ++i) {
     all_alike &= same(op.grad_keeps.of(i), op.grad_keeps.of(0));
   }
-  if (all_alike) return kept(op.grad_keeps.of(0));
+  if (all_alike) return kept(op.grad_keeps.of(0), input_count(op, 16));
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < rows; ++i) {
-    parts.push_back(fmt::format("for {}: {}", i, kept(op.grad_keeps.of(i))));
+    parts.push_back(fmt::format("for {}: {}", i, kept(op.grad_keeps.of(i), input_count(op, 16))));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -89,11 +108,8 @@ std::string gradient_of(const OpDef& op) {
 
 std::string in_place(const OpDef& op) {
   if (op.view != nullptr) return "view";
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < 32; ++i) {
-    if (op.may_overwrite.has(i)) parts.push_back(fmt::format("input {}", i));
-  }
-  return parts.empty() ? "no" : fmt::format("{}", fmt::join(parts, " or "));
+  const std::string inputs = numbered("input", op.may_overwrite.bits, input_count(op, 32), "or");
+  return inputs.empty() ? "no" : inputs;
 }
 
 template <class T>
