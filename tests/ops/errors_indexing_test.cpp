@@ -58,7 +58,7 @@ const Refused kRefused[] = {
     {"pad_cuts_too_much", [] { pad(z({4, 2}), {{1, 1}, {-2, -1}}); },
      "pad: [[1, 1], [-2, -1]] cuts more off axis 1 than [4, 2] has"},
     {"pad_past_all_numbers", [] { pad(z({2}), {{std::numeric_limits<std::int64_t>::max(), 1}}); },
-     "pad: more elements than can be counted: [9223372036854775807]"},
+     "pad: more elements than can be counted: [9223372036854775807] of float32"},
     {"mirror_pad_negative", [] { mirror_pad(z({2}), {{-1, 0}}, Mirror::reflect); },
      "mirror_pad: [[-1, 0]] does not say what to add before and after each axis of [2]"},
     {"mirror_pad_empty", [] { mirror_pad(z({0}), {{1, 0}}, Mirror::symmetric); },
