@@ -13,19 +13,19 @@
 
 namespace tenure::nn::detail {
 
-std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inputs,
-                                const Call& call) {
+std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, const Call& call) {
   LayerBase& base = LayerAccess::base(layer);
-  std::vector<Tensor> values, masks, made_masks;
-  for (const Flow& input : inputs) values.push_back(input.value);
-  for (const Flow& input : inputs) masks.push_back(input.mask);
-  const Call inner{.training = call.training,
-                   .masks = masks,
-                   .losses = call.losses,
-                   .output_masks = &made_masks};
+  std::vector<Tensor> values, made_masks;
+  Call inner{.training = call.training, .losses = call.losses, .output_masks = &made_masks};
+  values.reserve(inputs.size());
+  inner.masks.reserve(inputs.size());
+  for (Flow& input : inputs) {
+    values.push_back(std::move(input.value));
+    inner.masks.push_back(std::move(input.mask));
+  }
   std::vector<Tensor> outputs =
       call_layer(base, values, inner, tenure::detail::context().call.site);
-  if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, masks));
+  if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, inner.masks));
   made_masks.resize(outputs.size());
   std::vector<Flow> flows;
   flows.reserve(outputs.size());
@@ -40,6 +40,7 @@ namespace {
 // What a model gives, and where it is asked for, the masks.
 std::vector<Tensor> give(std::vector<Flow> flows, const Call& call) {
   std::vector<Tensor> values;
+  values.reserve(flows.size());
   for (Flow& flow : flows) {
     if (call.output_masks != nullptr) call.output_masks->push_back(std::move(flow.mask));
     values.push_back(std::move(flow.value));
@@ -145,7 +146,7 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
     arguments.reserve(step.inputs.size());
     for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
     for (const std::size_t done : step.last_used) values[done] = {};
-    std::vector<Flow> made = call_in_model(step.layer, arguments, call);
+    std::vector<Flow> made = call_in_model(step.layer, std::move(arguments), call);
     for (std::size_t i = 0; i < made.size(); ++i) {
       values[step.first_output + i] = std::move(made[i]);
     }
@@ -281,8 +282,7 @@ std::vector<Tensor> SequentialModel::call_all(const std::vector<Tensor>& inputs,
   }
   std::vector<Flow> flows{{inputs.front(), call.mask()}};
   for (const Layer& layer : chain()) {
-    std::vector<Flow> made = call_in_model(layer, flows, call);
-    flows = std::move(made);
+    flows = call_in_model(layer, std::move(flows), call);
   }
   return give(std::move(flows), call);
 }

@@ -62,8 +62,7 @@ struct Flow {
   Tensor value;
   Tensor mask;
 };
-std::vector<Flow> call_in_model(const Layer& layer, const std::vector<Flow>& inputs,
-                                const Call& call);
+std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, const Call& call);
 
 [[noreturn]] void raise_busy(const char* what, const LayerBase& base, std::source_location since,
                              std::source_location site);
