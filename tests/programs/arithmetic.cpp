@@ -198,7 +198,8 @@ Num Arithmetic::sum(const Num* terms, std::size_t count, std::size_t stride) con
     }
   }
   // Where all are multiples of the last place of the largest sum there can be, no order rounds.
-  const double last_place = magnitude == 0 ? 1 : std::ldexp(unit_, std::ilogb(magnitude) + 1);
+  const bool is_number = magnitude != 0 && std::isfinite(magnitude);
+  const double last_place = is_number ? std::ldexp(unit_, std::ilogb(magnitude) + 1) : 1;
   for (std::size_t i = 0; i < count && exact; ++i) {
     exact = unit_ == 0 || std::fmod(terms[i * stride].at[0], last_place) == 0;
   }

@@ -68,6 +68,9 @@ std::optional<Failure> check_apart(const Program& program,
     return Failure{"a process", late ? "hang" : "crash",
                    fmt::format("signal {}", WTERMSIG(status))};
   }
+  if (WEXITSTATUS(status) != 0) {  // a sanitizer's, which has said why
+    return Failure{"a process", "crash", fmt::format("exit status {}", WEXITSTATUS(status))};
+  }
   if (text.empty()) return std::nullopt;
   const std::size_t first = text.find('\n'), second = text.find('\n', first + 1);
   return Failure{text.substr(0, first), text.substr(first + 1, second - first - 1),
