@@ -39,6 +39,7 @@ ops::Grads run_gradient(ops::GradContext& g) {
   for (std::size_t i = inputs + 1; i < g.inputs(); ++i) in.push_back(g.x(static_cast<int>(i)));
   interpret(*attrs.graph, in, out, site);
   std::vector<Variable> assigned;
+  assigned.reserve(attrs.assigned.size());
   for (const auto& variable : attrs.assigned) assigned.push_back(Access::variable(variable));
   detail::assign_all(assigned, std::span(out).last(assigned.size()), site);
   std::vector<Tensor> grads(g.inputs());

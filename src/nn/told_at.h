@@ -17,7 +17,7 @@ auto told_at(const char* op, std::source_location site, F&& fn) {
   tenure::detail::UserCall user = tenure::detail::context().call;
   if (user.op == nullptr) user = {op, false, site};
   const auto text = [&](const Error& error) {
-    const std::string problem = error.what();
+    std::string problem = error.what();
     if (problem.find("\n\n  ") != problem.npos) return problem;
     return tenure::detail::told(problem, {tenure::detail::used_line(user.site, user.op)}, "");
   };
