@@ -134,6 +134,7 @@ void Metric::reset(std::source_location site) const {
   const std::lock_guard lock(state.mutex);
   const EagerScope eager;
   std::vector<Tensor> none;
+  none.reserve(state.parts.size());
   for (const Variable& part : state.parts) none.push_back(zeros(part.shape(), part.dtype()));
   tenure::detail::assign_all(state.parts, none, site);
 }
