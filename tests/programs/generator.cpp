@@ -106,8 +106,7 @@ void Generator::put(Statement statement) {
 
 Value Generator::put_op(std::string_view op, std::vector<Value> inputs, Type result,
                         std::vector<std::int64_t> numbers, std::vector<double> literals) {
-  Statement statement;
-  statement.row = &statement_named("op");
+  Statement statement = statement_of("op");
   statement.op = &op_named(op);
   for (const Value value : inputs) {
     statement.inputs.push_back({value});
@@ -235,8 +234,7 @@ bool Generator::draw_op() {
   }();
   const OpRow* row = random_.one_of(rows);
   if (!allows(row->name)) return false;
-  Statement statement;
-  statement.row = &statement_named("op");
+  Statement statement = statement_of("op");
   statement.op = row;
   Type result;
   if (!row->draw(*this, statement, result)) return false;

@@ -68,8 +68,7 @@ Array converted(const Array& array, DType dtype, int tapes) {
 }
 
 Statement constant(Value value, const Type& type, std::vector<double> data) {
-  Statement statement;
-  statement.row = &statement_named("op");
+  Statement statement = statement_of("op");
   statement.op = &kConstant;
   statement.outputs = {value};
   statement.numbers = {static_cast<std::int64_t>(type.dtype)};

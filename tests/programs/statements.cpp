@@ -21,4 +21,10 @@ const StatementRow& statement_named(std::string_view name) {
   throw std::logic_error("no such statement: " + std::string(name));
 }
 
+Statement statement_of(const char* name) {
+  Statement statement;
+  statement.row = &statement_named(name);
+  return statement;
+}
+
 }  // namespace tenure::programs

@@ -25,6 +25,7 @@ struct StatementRow {
 
 std::vector<const StatementRow*> all_statements();
 const StatementRow& statement_named(std::string_view name);
+Statement statement_of(const char* name);  // of that row, to be filled in
 
 // One list per family.
 const std::vector<StatementRow>& plain_statements();     // operations, variables, ends of lives

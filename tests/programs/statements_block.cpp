@@ -17,12 +17,6 @@ namespace {
 using S = const Statement&;
 using Kind = Generator::Kind;
 
-Statement statement_of(const char* name) {
-  Statement statement;
-  statement.row = &statement_named(name);
-  return statement;
-}
-
 // A block that runs once, in place.
 bool draw_straight(Generator& generator, const char* name) {
   if (!generator.can_nest()) return false;

@@ -16,12 +16,6 @@ using Kind = Generator::Kind;
 constexpr Generator::Inside kBody{
     .kind = Kind::body, .tapes = 0, .pure = false, .tidy = false, .sees_captures = true};
 
-Statement statement_of(const char* name) {
-  Statement statement;
-  statement.row = &statement_named(name);
-  return statement;
-}
-
 // One bool: there already, or a comparison made for it.
 Value draw_predicate(Generator& generator) {
   const Type scalar_bool{DType::boolean, Shape{}};

@@ -14,12 +14,6 @@ namespace {
 using S = const Statement&;
 using Kind = Generator::Kind;
 
-Statement statement_of(const char* name) {
-  Statement statement;
-  statement.row = &statement_named(name);
-  return statement;
-}
-
 // inputs and variables: the sources; the block yields the targets, one for each call of gradient().
 // outputs: the targets, then for each of them the gradients by all sources. numbers: 1 disposes the
 // sources before the gradient is taken.

@@ -126,8 +126,7 @@ bool draw_mistake(Generator& generator) {
   if (!generator.may_err(row.by_value)) return false;
   const Value value = generator.pick(row.suits);
   if (value < 0) return false;
-  Statement statement;
-  statement.row = &statement_named("mistake");
+  Statement statement = statement_of("mistake");
   const bool nested = row.by_value && !generator.is_outermost();
   const bool must_get_out = row.by_value && !nested;
   statement.numbers = {which, nested ? 1 : 0, must_get_out ? 1 : 0};

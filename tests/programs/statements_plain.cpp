@@ -59,12 +59,6 @@ void print_op(Printer& printer, S s) {
   printer.line(fmt::format("{}{};  // {}", printer.results(s), text, printer.type(s.outputs[0])));
 }
 
-Statement statement_of(const char* name) {
-  Statement statement;
-  statement.row = &statement_named(name);
-  return statement;
-}
-
 bool draw_read(Generator& generator) {
   if (generator.variables() == 0 || generator.is_pure()) return false;
   if (generator.in_body() && !generator.allows("read_in_block")) return false;
