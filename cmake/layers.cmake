@@ -13,6 +13,8 @@ foreach(index RANGE ${last_layer})
   list(APPEND layers "${layer}")
 endforeach()
 
+include(precompiled)
+
 set(tenure_objects "")
 foreach(layer IN LISTS layers)
   set(folder "${PROJECT_SOURCE_DIR}/src/${layer}")
@@ -27,10 +29,11 @@ foreach(layer IN LISTS layers)
     add_library(${target} OBJECT ${sources})
     target_compile_definitions(${target} PRIVATE TENURE_BUILDING)
     target_link_libraries(${target} PRIVATE tenure_build)
+    precompile_headers(${target})
     list(APPEND tenure_objects "$<TARGET_OBJECTS:${target}>")
   endif()
 endforeach()
 
 # Products and sums rounded one by one, as the ops it stands for do.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/cpu/adam.cpp"
-  PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")
+  PROPERTIES COMPILE_OPTIONS "-ffp-contract=off" SKIP_PRECOMPILE_HEADERS ON)

@@ -13,7 +13,9 @@ endif()
 find_program(TENURE_CCACHE ccache)
 mark_as_advanced(TENURE_CCACHE)
 if(TENURE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${TENURE_CCACHE}")
+  # What a precompiled header defines is in the cache's key only when it is told to look there.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${TENURE_CCACHE}")
 endif()
 
 add_library(tenure_warnings INTERFACE)

@@ -1,0 +1,20 @@
+# precompile_headers(<target>)
+# Gives a target of the library's the headers of others that most of its files include, compiled
+# once for all such targets. None of ours are among them: what a layer includes of ours is what it
+# says, and an edit there compiles again only who includes it.
+set(precompiled_headers
+  <algorithm> <array> <atomic> <cmath> <coroutine> <cstdint> <cstring> <functional> <future>
+  <limits> <map> <memory> <mutex> <optional> <set> <source_location> <span> <string> <string_view>
+  <thread> <unordered_map> <utility> <vector> <fmt/format.h>)
+
+function(precompile_headers target)
+  get_property(first GLOBAL PROPERTY tenure_precompiled)
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${precompiled_headers})
+    set_property(GLOBAL PROPERTY tenure_precompiled ${target})
+  endif()
+  # Lets ccache see through it; other compilers do not know the option.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
