@@ -7,6 +7,9 @@ install(TARGETS tenure EXPORT TenureTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tenure"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT TenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}")
+if(TENURE_PROGRAM)
+  install(TARGETS tenure_program)
+endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/TenureConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/TenureConfig.cmake" INSTALL_DESTINATION "${package_dir}")

@@ -1,0 +1,1 @@
+add_library(parents_options INTERFACE)
