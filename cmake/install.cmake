@@ -3,11 +3,15 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tenure")
 
+# A folder that a library was linked from is where it is found: Debian keeps several builds of
+# OpenBLAS side by side, and which one has the plain name is another program's choice.
+set_target_properties(tenure PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS tenure EXPORT TenureTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tenure"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT TenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}")
 if(TENURE_PROGRAM)
+  set_target_properties(tenure_program PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS tenure_program)
 endif()
 
