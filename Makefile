@@ -2,12 +2,13 @@ JOBS ?= $(shell nproc)
 ONLY ?=
 SECONDS ?= 60
 
-.PHONY: help demo test fuzz bench docs lint sanitize clean
+.PHONY: help demo test package fuzz bench docs lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
+	@echo 'make package          Debian packages and an archive that runs anywhere, in build/packages'
 	@echo 'make fuzz [SECONDS=n] new random programs for n seconds; 0 for ever'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
 	@echo 'make docs             the documentation, as pages in build/docs'
@@ -30,10 +31,18 @@ demo:
 	@echo 'Open it in a browser: file://$(CURDIR)/build/release/training.html'
 
 test:
-	@tools/setup base browser
+	@tools/setup base browser package
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
+
+package:
+	@tools/setup base package
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS) --target tenure tenure_program
+	@rm -rf build/packages
+	@cpack --config build/release/CPackConfig.cmake -B '$(CURDIR)/build/packages'
+	@rm -r build/packages/_CPack_Packages
 
 fuzz:
 	@tools/setup base
