@@ -10,7 +10,7 @@
 #include "graph/passes/rewrite.h"
 #include "graph/program.h"
 #include "memory/text.h"
-#include "ops/strides.h"
+#include "ops/step.h"
 #include "ops/views.h"
 #include "tensor/variable_state.h"
 
@@ -85,10 +85,14 @@ class Builder {
   }
 
   void place_whole(ValueId value, Where where, std::size_t index) {
-    Layout layout = contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
+    Layout layout = whole_layout(value);
     const std::size_t bytes = layout.nbytes();
     p_.places_[value] = {add_buffer(where, static_cast<std::uint32_t>(index), bytes),
                          std::move(layout)};
+  }
+
+  Layout whole_layout(ValueId value) const {
+    return contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
   }
 
   // Which value's bytes each value shares, as far as that is known before placing.
@@ -160,8 +164,8 @@ class Builder {
   }
 
   bool may_overwrite(const Node& node, std::size_t out, std::optional<std::size_t> in) const {
-    return in && ops::may_take(*node.op, node.attrs.ref(), *in, out) &&
-           graph_.values[node.in[*in]].shape == graph_.values[node.out[out]].shape;
+    return in && ops::may_take(*node.op, node.attrs.ref(), *in, whole_layout(node.in[*in]), out,
+                               whole_layout(node.out[out]));
   }
 
   void add_node(const Node& node, int index) {
@@ -180,7 +184,7 @@ class Builder {
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const ValueId value = node.out[i];
-      Layout layout = contiguous_layout(graph_.values[value].shape, graph_.values[value].dtype);
+      Layout layout = whole_layout(value);
       std::uint32_t buffer = control == nullptr ? overwritten(node, i, index, layout) : kNowhere;
       if (buffer == kNowhere) buffer = new_buffer(value, layout.nbytes());
       p_.places_[value] = {buffer, std::move(layout)};
@@ -214,19 +218,17 @@ class Builder {
     if (over_variable_[value] != kNowhere) return kNowhere;
     if (is_kept(value)) return donated(node, output, index, out);
     for (std::size_t i = 0; i < node.in.size(); ++i) {
-      if (!ops::may_take(*node.op, node.attrs.ref(), i, output)) continue;
       const ValueId in = node.in[i];
       const Place& place = p_.places_[in];
+      if (!ops::may_take(*node.op, node.attrs.ref(), i, place.layout, output, out)) continue;
       const Buffer& buffer = p_.buffers_[place.buffer];
-      const bool whole = place.layout.contiguous && place.layout.offset == 0 &&
-                         place.layout.shape == out.shape && buffer.bytes == out.nbytes();
       const bool dies = buffer.where == Where::arena && last_use_[root_[in]] == index;
       const auto uses = std::ranges::count_if(
           node.in, [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
       const bool taken =
           std::any_of(node.out.begin(), node.out.begin() + static_cast<std::ptrdiff_t>(output),
                       [&](ValueId other) { return p_.places_[other].buffer == place.buffer; });
-      if (whole && dies && uses == 1 && !taken) return place.buffer;
+      if (dies && buffer.bytes == out.nbytes() && uses == 1 && !taken) return place.buffer;
     }
     return kNowhere;
   }
@@ -254,8 +256,7 @@ class Builder {
 
   void add_view(const Node& node) {
     Place from = p_.places_[node.in[0]];
-    Layout layout =
-        contiguous_layout(graph_.values[node.out[0]].shape, graph_.values[node.out[0]].dtype);
+    Layout layout = whole_layout(node.out[0]);
     if (node.op->view(from.layout, node.attrs.ref(), layout)) {
       layout.contiguous = is_contiguous(layout.shape, layout.strides);
       p_.places_[node.out[0]] = {from.buffer, std::move(layout)};
@@ -275,7 +276,7 @@ class Builder {
   std::uint32_t add_copy_to(std::uint32_t from, std::uint32_t buffer) {
     Layout layout = contiguous_layout(p_.places_[from].layout.shape, p_.places_[from].layout.dtype);
     const ops::Kernel& kernel =
-        ops::kernel_table(DeviceType::cpu).find(ops::kCopy.index, layout.dtype);
+        ops::kernel_table(graph_.device.type).find(ops::kCopy.index, layout.dtype);
     p_.places_.push_back({buffer, std::move(layout)});
     const auto place = static_cast<std::uint32_t>(p_.places_.size() - 1);
     add_step(&ops::kCopy, kernel, nullptr, {&from, 1}, {&place, 1});
@@ -318,8 +319,8 @@ class Builder {
     step.run = kernel.run;
     if (kernel.scratch_bytes != nullptr || kernel.prepare != nullptr) {
       std::vector<ops::KernelView> views;
-      for (const std::uint32_t place : in) views.push_back(view_of(place));
-      for (const std::uint32_t place : out) views.push_back(view_of(place));
+      for (const std::uint32_t place : in) views.push_back(ops::view_of(p_.places_[place].layout));
+      for (const std::uint32_t place : out) views.push_back(ops::view_of(p_.places_[place].layout));
       const std::span<const ops::KernelView> all = views;
       const ops::KernelArgs args{
           .in = all.first(in.size()), .out = all.subspan(in.size()), .attrs = step.attrs};
@@ -356,11 +357,6 @@ class Builder {
     book_scratch(step, p_.scratch_of(control, *node.op, attrs));
     p_.controls_.push_back(std::move(control));
     p_.steps_.push_back(step);
-  }
-
-  ops::KernelView view_of(std::uint32_t place) const {
-    const Layout& layout = p_.places_[place].layout;
-    return {nullptr, &layout.shape, &layout.strides, layout.dtype};
   }
 
   // Every result of a body is a buffer of its own, which the program around it points somewhere.
@@ -445,7 +441,7 @@ class Builder {
   void bind() {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Place& place = p_.places_[operands_[i]];
-      p_.views_.push_back(view_of(operands_[i]));
+      p_.views_.push_back(ops::view_of(place.layout));
       const bool late = p_.buffers_[place.buffer].where == Where::assigned;
       (late ? p_.late_patches_ : p_.patches_)
           .push_back(

@@ -2,6 +2,8 @@
 // everything.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <new>
 
 #include "graph/program.h"

@@ -22,6 +22,7 @@
 #include "graph/graph_template.h"
 #include "memory/free_sizes.h"
 #include "tenure/function.h"
+#include "tenure/job.h"
 
 namespace tenure::graph {
 

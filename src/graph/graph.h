@@ -71,6 +71,7 @@ struct Choice {
 
 struct Graph {
   detail::LabelRef function;
+  Device device;  // whose kernels run it, and whose memory it takes
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;

@@ -1,5 +1,7 @@
 #include "graph/program.h"
 
+#include <mutex>
+
 #include "core/raise.h"
 #include "graph/frame.h"
 #include "memory/context.h"
@@ -9,7 +11,7 @@
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
 #include "ops/prepared.h"
-#include "ops/profiler.h"
+#include "ops/step.h"
 #include "tensor/rollback.h"
 #include "tensor/variable_state.h"
 #include "tenure/views.h"
@@ -66,29 +68,6 @@ StorageRef held_value(const VariableUse& use, const detail::Context& context,
   return held;
 }
 
-std::string shapes_text(const void* args) {
-  std::string text;
-  for (const ops::KernelView& view : static_cast<const ops::KernelArgs*>(args)->in) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", *view.shape);
-  }
-  return text;
-}
-
-[[gnu::noinline]] void tell(detail::OpWatch& watch, const ops::OpDef& op, const Node* node,
-                            detail::Label* function, const ops::KernelArgs& args,
-                            std::source_location site) {
-  std::size_t bytes = 0;
-  for (const ops::KernelView& view : args.out) {
-    bytes += static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
-  }
-  watch.end({.op = op.name,
-             .function = function,
-             .site = node != nullptr && node->site.line() != 0 ? node->site : site,
-             .shapes = shapes_text,
-             .shapes_of = &args,
-             .result_bytes = bytes});
-}
-
 [[noreturn]] void raise_in_step(const ops::Problem& problem, const ops::OpDef& op, const Node* node,
                                 const detail::Label* function, std::source_location site) {
   std::vector<detail::Line> lines;
@@ -105,19 +84,6 @@ std::string shapes_text(const void* args) {
 StorageRef share(Storage* storage) {
   detail::retain(storage);
   return StorageRef(storage);
-}
-
-// A step's kernel, timed, for a recording.
-[[gnu::noinline, gnu::cold]] void run_timed(const ops::OpDef& op, ops::KernelFn run,
-                                            const ops::KernelArgs& args,
-                                            std::source_location site) {
-  const std::int64_t begin = detail::events::now();
-  run(args);
-  std::uint64_t bytes = 0;
-  for (const ops::KernelView& to : args.out) {
-    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
-  }
-  detail::events::cold::op_ran(op.name, site, begin, bytes);
 }
 
 }  // namespace
@@ -203,16 +169,16 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                                      args.in[input.wanted.input].data);
       if (prepared) args.prepared = prepared->data;
     }
+    const detail::RunningOp running{
+        .op = step.op->name,
+        .function = graph_.function.get(),
+        .site = step.node != nullptr && step.node->site.line() != 0 ? step.node->site : site};
     detail::OpWatch watch(watches);
-    if (detail::events::on()) [[unlikely]] {
-      run_timed(*step.op, step.run, args, step.node != nullptr ? step.node->site : site);
-    } else {
-      step.run(args);
-    }
+    ops::run_step(running, step.run, args);
     if (problem.format != nullptr) [[unlikely]]
       raise_in_step(problem, *step.op, step.node, graph_.function.get(), site);
     if (watch) [[unlikely]]
-      tell(watch, *step.op, step.node, graph_.function.get(), args, site);
+      watch.end(running, args.in, args.out);
   }
 }
 
@@ -287,7 +253,7 @@ class Program::Call {
   }
 
   StorageRef allocate(std::size_t bytes) const {
-    return StorageRef(detail::allocate_storage({}, bytes, context_.session));
+    return StorageRef(detail::allocate_storage(p_.graph_.device, bytes, context_.session));
   }
 
   void make_results(std::span<Tensor> out) {

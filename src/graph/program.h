@@ -20,6 +20,7 @@
 #include "graph/graph.h"
 #include "graph/plan/plan.h"
 #include "ops/kernel.h"
+#include "tenure/job.h"
 
 namespace tenure::graph {
 

@@ -1,6 +1,7 @@
 #include "graph/trace.h"
 
 #include <array>
+#include <mutex>
 
 #include "core/raise.h"
 #include "core/warn.h"

@@ -12,15 +12,13 @@ namespace tenure::detail {
   return StorageRef(std::exchange(input.storage, nullptr));
 }
 
-StorageRef take_from_last_handle(Header& input, std::size_t nbytes) noexcept {
+StorageRef take_from_last_handle(Header& input) noexcept {
   Storage* storage = input.storage;
+  if (storage == nullptr) return {};  // another result has taken it
   // Nobody else holds the bytes: no view, clone, saved value, variable or pending read.
   if (storage->handles.load(std::memory_order_acquire) != 1) return {};
-  // The bytes are ours to write, all of them are the tensor's, and they are as many as needed.
-  if (storage->is_external() || storage->nbytes != nbytes) return {};
-  if (!input.layout.contiguous || input.layout.offset != 0 || input.layout.nbytes() != nbytes) {
-    return {};
-  }
+  // The bytes are ours to write, and all of them are the tensor's.
+  if (storage->is_external() || storage->nbytes != input.layout.nbytes()) return {};
   // Ours is the only pin, and the tensor is alive; from here on it is dead of its last handle,
   // and a scope that ends on another thread finds that already settled.
   std::uint32_t life = 1;

@@ -19,9 +19,8 @@
 #include "memory/user_site.h"
 #include "ops/kernel.h"
 #include "ops/prepared.h"
-#include "ops/profiler.h"
 #include "ops/recorder.h"
-#include "ops/strides.h"
+#include "ops/step.h"
 #include "ops/tracer.h"
 #include "ops/views.h"
 #include "tensor/access.h"
@@ -118,9 +117,8 @@ std::byte* first_element(const detail::Storage& storage, const Layout& layout) {
   return storage.data + layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
 }
 
-KernelView view_of(const Header& header) {
-  return {first_element(*header.storage, header.layout), &header.layout.shape,
-          &header.layout.strides, header.layout.dtype};
+KernelView bytes_of(const Header& header) {
+  return view_of(header.layout, first_element(*header.storage, header.layout));
 }
 
 [[noreturn, gnu::noinline]] void raise_no_kernel(const OpDef& op, Device device, DType dtype) {
@@ -152,12 +150,11 @@ struct Copies {
   std::forward_list<Copy> copies;
 
   KernelView add(const KernelView& view, Device device, detail::SessionState* session) {
-    const std::size_t bytes = static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
     Copy& copy = copies.emplace_front();
-    copy.storage = StorageRef(detail::allocate_storage(device, bytes, session));
+    copy.storage = StorageRef(detail::allocate_storage(device, view.nbytes(), session));
     copy.strides = contiguous_strides(*view.shape);
     const KernelView to{copy.storage->data, view.shape, &copy.strides, view.dtype};
-    kernel_for(kCopy, device, view.dtype).run({.in = {&view, 1}, .out = {&to, 1}, .attrs = {}});
+    copy_elements(device, view, to);
     return to;
   }
 };
@@ -165,48 +162,29 @@ struct Copies {
 // Step 5: memory for one result, taken over from an input where the rule allows it.
 template <std::size_t n>
 StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
-                          const Layout& layout, Device device) {
-  const std::size_t bytes = layout.nbytes();
-  for (std::size_t i = 0; i < in.size() && op.may_overwrite.any_from(i); ++i) {
-    if (!op.may_overwrite.has(i) || in[i].layout.shape != layout.shape) continue;
-    if (StorageRef taken = detail::take_for_reuse(in[i], bytes)) return taken;
+                          AttrsRef attrs, std::size_t output, const Layout& layout,
+                          Device device) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!may_take(op, attrs, i, in[i].layout, output, layout)) continue;
+    if (StorageRef taken = detail::take_for_reuse(in[i])) return taken;
   }
-  return StorageRef(detail::allocate_storage(device, bytes, context.session));
-}
-
-// The kernel, timed, for a recording.
-[[gnu::noinline, gnu::cold]] void run_timed(const Context& context, const OpDef& op,
-                                            const Kernel& kernel, const KernelArgs& args,
-                                            std::source_location site) {
-  const std::int64_t begin = detail::events::now();
-  kernel.run(args);
-  std::uint64_t bytes = 0;
-  for (const KernelView& to : args.out) {
-    bytes += static_cast<std::uint64_t>(to.numel()) * size_of(to.dtype);
-  }
-  detail::events::cold::op_ran(op.name, context.call.op != nullptr ? context.call.site : site,
-                               begin, bytes);
+  return StorageRef(detail::allocate_storage(device, layout.nbytes(), context.session));
 }
 
 // A result that is a view of the input's bytes, or of a row-major copy of them.
-StorageRef view_storage(const Context& context, const OpDef& op, Header& in, AttrsRef attrs,
-                        std::source_location site, Layout& layout) {
+StorageRef view_storage(const Context& context, const detail::RunningOp& running, const OpDef& op,
+                        Header& in, AttrsRef attrs, Layout& layout) {
   if (op.view(in.layout, attrs, layout)) {
     layout.contiguous = is_contiguous(layout.shape, layout.strides);
     detail::retain(in.storage);
     return StorageRef(in.storage);
   }
   StorageRef copy(detail::allocate_storage(in.device, layout.nbytes(), context.session));
-  const KernelView from = view_of(in);
+  const KernelView from = bytes_of(in);
   const Strides strides = contiguous_strides(in.layout.shape);
   const KernelView to{copy->data, &in.layout.shape, &strides, in.layout.dtype};
   const Kernel& kernel = kernel_for(kCopy, in.device, in.layout.dtype);
-  const KernelArgs args{.in = {&from, 1}, .out = {&to, 1}, .attrs = {}};
-  if (detail::events::on()) [[unlikely]] {
-    run_timed(context, op, kernel, args, site);
-  } else {
-    kernel.run(args);
-  }
+  run_step(running, kernel.run, {.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
   return copy;
 }
 
@@ -234,14 +212,12 @@ struct KernelCall {
         from(in.size()),
         to(layouts.size()) {
     for (std::size_t i = 0; i < in.size(); ++i) {
-      from[i] = view_of(in[i]);
-      if (!accepts(op.accepts, in[i].layout, layouts[0].shape)) [[unlikely]] {
+      from[i] = bytes_of(in[i]);
+      if (!accepts(op, attrs, i, in[i].layout, layouts[0].shape)) [[unlikely]] {
         from[i] = copies.add(from[i], device, context.session);
       }
     }
-    for (std::size_t i = 0; i < layouts.size(); ++i) {
-      to[i] = {nullptr, &layouts[i].shape, &layouts[i].strides, layouts[i].dtype};
-    }
+    for (std::size_t i = 0; i < layouts.size(); ++i) to[i] = view_of(layouts[i]);
     args = {.in = from, .out = to, .attrs = attrs, .problem = &problem};
     if (kernel.prepare != nullptr) [[unlikely]]
       prepare(in);
@@ -293,33 +269,28 @@ template <std::size_t n>
 }
 
 template <std::size_t n, std::size_t results>
-[[gnu::always_inline]] inline void run_kernel(const Context& context, const OpDef& op,
+[[gnu::always_inline]] inline void run_kernel(const Context& context,
+                                              const detail::RunningOp& running, const OpDef& op,
                                               const PinnedInputs<n>& in, AttrsRef attrs,
-                                              std::source_location site,
                                               ResultList<Layout, results>& layouts,
                                               ResultList<StorageRef, results>& storages) {
   KernelCall<n, results> call(context, op, in, attrs, layouts);
   // Inputs are given up only once nothing but the results themselves is left to allocate.
-  for (std::size_t i = layouts.size(); i-- > 1;) {
-    storages[i] =
-        StorageRef(detail::allocate_storage(call.device, layouts[i].nbytes(), context.session));
+  for (std::size_t i = layouts.size(); i-- > 0;) {
+    storages[i] = result_storage(context, op, in, attrs, i, layouts[i], call.device);
+    call.to[i].data = storages[i]->data;
   }
-  storages[0] = result_storage(context, op, in, layouts[0], call.device);
-  for (std::size_t i = 0; i < layouts.size(); ++i) call.to[i].data = storages[i]->data;
-  if (detail::events::on()) [[unlikely]] {
-    run_timed(context, op, call.kernel, call.args, site);
-  } else {
-    call.kernel.run(call.args);
-  }
+  run_step(running, call.kernel.run, call.args);
   check(call.problem, context, op);
 }
 
-[[gnu::noinline]] void tell(detail::OpWatch& watch, const Context& context, const OpDef& op,
-                            std::span<const Layout* const> in, std::source_location site,
-                            std::span<const Tensor> out) {
-  std::size_t bytes = 0;
-  for (const Tensor& result : out) bytes += Access::header(result)->layout.nbytes();
-  watch.end({.op = op.name, .call = &context.call, .site = site, .in = in, .result_bytes = bytes});
+[[gnu::noinline]] void tell(detail::OpWatch& watch, const detail::RunningOp& running,
+                            std::span<const Layout* const> in, std::span<const Tensor> out) {
+  SmallVector<KernelView, 3> from(in.size());
+  SmallVector<KernelView, 1> to(out.size());
+  for (std::size_t i = 0; i < in.size(); ++i) from[i] = view_of(*in[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) to[i] = view_of(Access::header(out[i])->layout);
+  watch.end(running, from, to);
 }
 
 // Inside a trace: the same steps, with a node in place of a kernel.
@@ -350,6 +321,7 @@ template <std::size_t n, std::size_t results>
 template <std::size_t n, std::size_t results>
 void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef attrs,
                std::source_location site, std::span<Tensor> out) {
+  const detail::RunningOp running{.op = op.name, .call = &context.call, .site = site};
   detail::OpWatch watch(context.watch);
   const PinnedInputs<n> inputs(context, op, in, site);
   ResultList<Layout, results> layouts(out.size());
@@ -359,9 +331,9 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
   Recording recording(context, op, in, attrs, site);
   ResultList<StorageRef, results> storages(out.size());
   if (op.view != nullptr) {
-    storages[0] = view_storage(context, op, inputs[0], attrs, site, layouts[0]);
+    storages[0] = view_storage(context, running, op, inputs[0], attrs, layouts[0]);
   } else {
-    run_kernel<n, results>(context, op, inputs, attrs, site, layouts, storages);
+    run_kernel<n, results>(context, running, op, inputs, attrs, layouts, storages);
   }
   const std::uint64_t value_id = op.same_value ? inputs[inputs.size() - 1].value_id : 0;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -370,7 +342,7 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
   }
   recording.finish(out);
   if (watch) [[unlikely]]
-    tell(watch, context, op, inputs.layouts(), site, out);
+    tell(watch, running, inputs.layouts(), out);
 }
 
 // What an operation refuses, with where each of its inputs came from.

@@ -31,7 +31,14 @@ struct KernelView {
     return reinterpret_cast<T*>(data);
   }
   std::int64_t numel() const { return shape->numel(); }
+  std::size_t nbytes() const { return static_cast<std::size_t>(numel()) * size_of(dtype); }
 };
+
+inline std::size_t result_bytes(std::span<const KernelView> out) {
+  std::size_t bytes = 0;
+  for (const KernelView& view : out) bytes += view.nbytes();
+  return bytes;
+}
 
 // What a kernel found wrong with the values it was given, such as an index out of range: a format
 // whose {0}, {1} and {2} are `values`. The road makes a ValueError of it and drops the results.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <ostream>
 #include <set>
 
 #include "core/raise.h"
@@ -15,10 +16,10 @@ namespace tenure {
 namespace detail {
 namespace {
 
-std::string shapes_text(std::span<const Layout* const> layouts) {
+std::string shapes_text(Views views) {
   std::string text;
-  for (const Layout* layout : layouts) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", layout->shape);
+  for (const ops::KernelView& view : views) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", *view.shape);
   }
   return text;
 }
@@ -57,21 +58,21 @@ Profiler::Open Profiler::close() noexcept {
   return ended;
 }
 
-void Profiler::end(const RanOp& ran) noexcept {
+void Profiler::end(const RunningOp& ran, Views in, Views out) noexcept {
   const Clock::duration whole = Clock::now() - open_.back().begun;
   const std::int64_t highest = step_peak;
   const Open ended = close();
   if (!open_.empty()) open_.back().inside += whole;
   try {
-    add(ran, whole - ended.inside, live - ended.live, highest);
+    add(ran, in, out, whole - ended.inside, live - ended.live, highest);
   } catch (const std::bad_alloc&) {  // one run less is told of
   }
 }
 
-void Profiler::add(const RanOp& ran, std::chrono::nanoseconds time, std::int64_t bytes,
-                   std::int64_t highest) {
-  const bool called = ran.call != nullptr && ran.call->op != nullptr;
-  const std::source_location site = called ? ran.call->site : ran.site;
+void Profiler::add(const RunningOp& ran, Views in, Views out, std::chrono::nanoseconds time,
+                   std::int64_t bytes, std::int64_t highest) {
+  const bool called = ran.is_called();
+  const std::source_location site = ran.user_site();
   Sum& sum = sums_[{ran.op, called ? ran.call->op : nullptr, ran.function, site.file_name(),
                     static_cast<std::uint32_t>(site.line()), called && ran.call->backward}];
   if (sum.count == 0) {
@@ -84,12 +85,12 @@ void Profiler::add(const RanOp& ran, std::chrono::nanoseconds time, std::int64_t
   }
   ++sum.count;
   sum.time += time;
-  sum.result_bytes += ran.result_bytes;
+  sum.result_bytes += ops::result_bytes(out);
   sum.new_bytes += bytes;
   sum.peak = std::max(sum.peak, highest);
   if (time < sum.max_time) return;
   sum.max_time = time;
-  sum.shapes = ran.shapes != nullptr ? ran.shapes(ran.shapes_of) : shapes_text(ran.in);
+  sum.shapes = shapes_text(in);
 }
 
 void Profiler::abandon() noexcept { close(); }
@@ -130,9 +131,9 @@ void OpWatch::begin() {
   }
 }
 
-void OpWatch::end(const RanOp& ran) noexcept {
+void OpWatch::end(const RunningOp& ran, Views in, Views out) noexcept {
   MemoryWatch* watch = std::exchange(first_, nullptr);
-  for (; watch != nullptr; watch = watch->outer) profiler(*watch).end(ran);
+  for (; watch != nullptr; watch = watch->outer) profiler(*watch).end(ran, in, out);
 }
 
 void OpWatch::abandon() noexcept {

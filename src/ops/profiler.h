@@ -14,25 +14,26 @@
 #include <tuple>
 #include <vector>
 
-#include "core/layout.h"
 #include "memory/context.h"
 #include "memory/label.h"
 #include "memory/memory_watch.h"
+#include "ops/kernel.h"
 #include "tenure/profile.h"
 
 namespace tenure::detail {
 
-// An operation that has run.
-struct RanOp {
+// An operation that runs, as those who are told of it name it.
+struct RunningOp {
   const char* op = "";
-  const UserCall* call = nullptr;          // around it; may be empty
-  Label* function = nullptr;               // the traced function it is a step of
-  std::source_location site;               // of the operation, where there is no call
-  std::span<const Layout* const> in = {};  // or, for a step of a function:
-  std::string (*shapes)(const void* in) = nullptr;
-  const void* shapes_of = nullptr;
-  std::size_t result_bytes = 0;
+  const UserCall* call = nullptr;  // around it; may be empty
+  Label* function = nullptr;       // the traced function it is a step of
+  std::source_location site;       // of the operation, where there is no call
+
+  bool is_called() const { return call != nullptr && call->op != nullptr; }
+  std::source_location user_site() const { return is_called() ? call->site : site; }
 };
+
+using Views = std::span<const ops::KernelView>;
 
 class Profiler : public MemoryWatch {
  public:
@@ -45,7 +46,7 @@ class Profiler : public MemoryWatch {
   Profile finish();
 
   void begin();
-  void end(const RanOp& ran) noexcept;
+  void end(const RunningOp& ran, Views in, Views out) noexcept;
   void abandon() noexcept;  // it failed
 
  private:
@@ -63,8 +64,8 @@ class Profiler : public MemoryWatch {
   using Key = std::tuple<const char*, const char*, const void*, const char*, std::uint32_t, bool>;
 
   Open close() noexcept;
-  void add(const RanOp& ran, std::chrono::nanoseconds time, std::int64_t bytes,
-           std::int64_t highest);
+  void add(const RunningOp& ran, Views in, Views out, std::chrono::nanoseconds time,
+           std::int64_t bytes, std::int64_t highest);
   void leave() noexcept;
 
   Context* home_;
@@ -88,7 +89,7 @@ class OpWatch {
   OpWatch(const OpWatch&) = delete;
   OpWatch& operator=(const OpWatch&) = delete;
   explicit operator bool() const { return first_ != nullptr; }
-  void end(const RanOp& ran) noexcept;
+  void end(const RunningOp& ran, Views in, Views out) noexcept;
 
  private:
   void begin();

@@ -7,8 +7,7 @@
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "memory/context.h"
-#include "ops/strides.h"
-#include "ops/views.h"
+#include "ops/step.h"
 
 namespace tenure::graph {
 namespace {
@@ -16,34 +15,29 @@ namespace {
 constexpr std::size_t kMostValueBytes = 64 * 1024;
 constexpr std::size_t kMostGraphBytes = 1024 * 1024;
 
-detail::StorageRef allocate(std::size_t bytes) {
-  return detail::StorageRef(detail::allocate_storage({}, bytes, detail::context().session));
-}
-
 // A kernel call on constants, with memory of its own.
 class Call {
  public:
   std::vector<ops::KernelView> in, out;
   std::vector<detail::StorageRef> results;
 
+  explicit Call(Device device) : device_(device) {}
   void add_input(std::byte* base, const Layout& layout) {
     const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
-    in.push_back({base + layout.offset * size, &layout.shape, &layout.strides, layout.dtype});
+    in.push_back(ops::view_of(layout, base + layout.offset * size));
   }
   void copy_input(std::byte* base, const Layout& layout) {
     add_input(base, layout);
     const ops::KernelView from = in.back();
     const Layout& whole = layouts_.emplace_back(contiguous_layout(layout.shape, layout.dtype));
     copies_.push_back(allocate(whole.nbytes()));
-    in.back() = {copies_.back()->data, &whole.shape, &whole.strides, whole.dtype};
-    ops::kernel_table(DeviceType::cpu)
-        .find(ops::kCopy.index, layout.dtype)
-        .run({.in = {&from, 1}, .out = {&in.back(), 1}, .attrs = {}});
+    in.back() = ops::view_of(whole, copies_.back()->data);
+    ops::copy_elements(device_, from, in.back());
   }
   void add_output(const Value& value) {
     const Layout& layout = layouts_.emplace_back(contiguous_layout(value.shape, value.dtype));
     results.push_back(allocate(layout.nbytes()));
-    out.push_back({results.back()->data, &layout.shape, &layout.strides, layout.dtype});
+    out.push_back(ops::view_of(layout, results.back()->data));
   }
   detail::StorageRef take_first_copy() { return std::move(copies_.front()); }
   // False when the kernel complains about values.
@@ -58,6 +52,11 @@ class Call {
   }
 
  private:
+  detail::StorageRef allocate(std::size_t bytes) const {
+    return detail::StorageRef(detail::allocate_storage(device_, bytes, detail::context().session));
+  }
+
+  Device device_;
   std::deque<Layout> layouts_;
   std::vector<detail::StorageRef> copies_;
 };
@@ -103,11 +102,11 @@ class Folder {
 
   bool fold(const Node& node) {
     if (!may_fold(node)) return false;
-    Call call;
+    Call call(graph_.device);
     const Shape& shape = graph_.values[node.out[0]].shape;
-    for (const ValueId value : node.in) {
-      const auto& [root, layout] = seen_[value];
-      if (node.op->view == nullptr && ops::accepts(node.op->accepts, layout, shape)) {
+    for (std::size_t input = 0; input < node.in.size(); ++input) {
+      const auto& [root, layout] = seen_[node.in[input]];
+      if (node.op->view == nullptr && ops::accepts(*node.op, node.attrs.ref(), input, layout, shape)) {
         call.add_input(bytes_[root], layout);
       } else {
         call.copy_input(bytes_[root], layout);

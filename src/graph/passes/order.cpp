@@ -6,7 +6,7 @@
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "graph/passes/schedule.h"
-#include "ops/strides.h"
+#include "ops/step.h"
 
 namespace tenure::graph {
 namespace {
@@ -105,9 +105,7 @@ class Orderer {
     for (const ValueId value : node.out) layouts.push_back(seen_[value].layout);
     std::vector<ops::KernelView> views;
     views.reserve(layouts.size());
-    for (const Layout& layout : layouts) {
-      views.push_back({nullptr, &layout.shape, &layout.strides, layout.dtype});
-    }
+    for (const Layout& layout : layouts) views.push_back(ops::view_of(layout));
     const std::span<const ops::KernelView> all = views;
     return bytes + aligned(kernel->scratch_bytes({.in = all.first(node.in.size()),
                                                   .out = all.subspan(node.in.size()),
@@ -116,14 +114,12 @@ class Orderer {
 
   // Whether the first result may lie where input `i` lay, if nobody reads that later.
   bool may_take(const Node& node, std::size_t i) const {
-    if (!ops::may_take(*node.op, node.attrs.ref(), i, 0)) return false;
     const Seen& in = seen_[node.in[i]];
-    const Seen& out = seen_[node.out[0]];
+    const Layout& out = seen_[node.out[0]].layout;
+    if (!ops::may_take(*node.op, node.attrs.ref(), i, in.layout, 0, out)) return false;
     const auto uses =
         std::ranges::count_if(node.in, [&](ValueId other) { return seen_[other].root == in.root; });
-    return made_by_[in.root] >= 0 && uses == 1 && in.layout.contiguous && in.layout.offset == 0 &&
-           in.layout.shape == out.layout.shape && in.layout.nbytes() == out.layout.nbytes() &&
-           seen_[in.root].layout.nbytes() == in.layout.nbytes();
+    return made_by_[in.root] >= 0 && uses == 1 && seen_[in.root].layout.nbytes() == out.nbytes();
   }
 
   // Results and what variables are assigned lie outside the arena, and lend their bytes to nobody.

@@ -16,7 +16,7 @@ const ops::Kernel* kernel_of(const Graph& graph, const Node& node) {
   const ValueId value =
       on == ops::OpDef::kOutput0 ? node.out[0] : node.in[static_cast<std::size_t>(on)];
   const ops::Kernel& kernel =
-      ops::kernel_table(DeviceType::cpu).find(node.op->index, graph.values[value].dtype);
+      ops::kernel_table(graph.device.type).find(node.op->index, graph.values[value].dtype);
   return kernel.run != nullptr ? &kernel : nullptr;
 }
 

@@ -1,13 +1,12 @@
-// Which strides a kernel takes as they are, and what it may overwrite.
-#pragma once
+#include "ops/step.h"
 
-#include "core/layout.h"
-#include "ops/op_def.h"
+#include "ops/views.h"
 
 namespace tenure::ops {
+namespace {
 
 // Along the last axis of `out` longer than 1, an elementwise input must have stride 0 or 1.
-inline bool has_unit_runs(const Layout& in, const Shape& out) {
+bool has_unit_runs(const Layout& in, const Shape& out) {
   for (int back = 1; back <= out.rank(); ++back) {
     if (out[-back] == 1) continue;
     if (back > in.shape.rank() || in.shape[-back] == 1) return true;  // broadcast
@@ -17,7 +16,7 @@ inline bool has_unit_runs(const Layout& in, const Shape& out) {
 }
 
 // A matrix (or a stack of them) that GEMM can read as it is or as its transpose.
-inline bool is_matrix(const Layout& in) {
+bool is_matrix(const Layout& in) {
   const int rank = in.shape.rank();
   if (rank < 2) return in.contiguous;
   const std::int64_t rows = in.shape[rank - 2], columns = in.shape[rank - 1];
@@ -27,9 +26,11 @@ inline bool is_matrix(const Layout& in) {
   return row_major || column_major;
 }
 
-inline bool accepts(Accepts what, const Layout& in, const Shape& out) {
-  if (in.contiguous) return true;
-  switch (what) {
+}  // namespace
+
+bool accepts_strides(const OpDef& op, AttrsRef attrs, std::size_t input, const Layout& in,
+                     const Shape& out) {
+  switch (op.accepts_of != nullptr ? op.accepts_of(attrs, input) : op.accepts) {
     case Accepts::contiguous:
       return false;
     case Accepts::elementwise:
@@ -42,15 +43,15 @@ inline bool accepts(Accepts what, const Layout& in, const Shape& out) {
   return true;
 }
 
-inline bool accepts(const OpDef& op, AttrsRef attrs, std::size_t input, const Layout& in,
-                    const Shape& out) {
-  return accepts(op.accepts_of != nullptr ? op.accepts_of(attrs, input) : op.accepts, in, out);
+void run_timed(const detail::RunningOp& op, KernelFn run, const KernelArgs& args) noexcept {
+  const std::int64_t begin = detail::events::now();
+  run(args);
+  detail::events::cold::op_ran(op.op, op.user_site(), begin, result_bytes(args.out));
 }
 
-// Whether an output may lie where an input lies that nobody reads any more.
-inline bool may_take(const OpDef& op, AttrsRef attrs, std::size_t input, std::size_t output) {
-  return op.may_take != nullptr ? op.may_take(attrs, input, output)
-                                : output == 0 && op.may_overwrite.has(input);
+void copy_elements(Device device, const KernelView& from, const KernelView& to) noexcept {
+  const Kernel& copy = kernel_table(device.type).find(kCopy.index, from.dtype);
+  copy.run({.in = {&from, 1}, .out = {&to, 1}, .attrs = {}});
 }
 
 }  // namespace tenure::ops
