@@ -31,7 +31,7 @@ inline constexpr DType natural_dtype = std::same_as<T, double> ? DType::float32 
 
 template <class T>
 concept Element = std::is_arithmetic_v<T> || std::same_as<T, Float16> ||
-                  std::same_as<T, BFloat16> || std::same_as<T, std::complex<float>>;
+                  std::same_as<T, BFloat16> || detail::ComplexOfFloats<T>;
 }  // namespace detail
 
 // Copies the values. A shape whose element count differs is a ShapeError.

@@ -23,7 +23,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <source_location>
 #include <span>
 #include <string>
@@ -117,7 +116,8 @@ class TENURE_API Dataset {
   static Dataset from_generator(std::function<Generator()> open,
                                 std::optional<std::int64_t> size = {});
   // The elements of a range, read now: Batches, pairs of input and target, or inputs.
-  template <std::ranges::input_range R>
+  template <class R>
+    requires requires(R& range) { std::begin(range) != std::end(range); }
   static Dataset from_range(R&& range,
                             std::source_location site = std::source_location::current()) {
     std::vector<Batch> elements;

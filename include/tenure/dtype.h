@@ -4,10 +4,10 @@
 //   tenure::Tensor h = tenure::cast(x, tenure::DType::bfloat16);   // half the bytes
 #pragma once
 
-#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
+#include <iosfwd>
 #include <string_view>
 
 #include "tenure/export.h"
@@ -59,6 +59,16 @@ TENURE_API std::ostream& operator<<(std::ostream& out, DType dtype);
 // The dtype of a result computed from two dtypes; docs/dtypes.md prints the table.
 TENURE_API DType promote(DType a, DType b);
 
+namespace detail {
+// std::complex<float>, known by what it has: <complex> would double what this header costs.
+template <class T>
+concept ComplexOfFloats = sizeof(T) == 2 * sizeof(float) && requires(const T& number) {
+  requires std::same_as<typename T::value_type, float>;
+  { number.real() } -> std::same_as<float>;
+  { number.imag() } -> std::same_as<float>;
+};
+}  // namespace detail
+
 // dtype_of<float> == DType::float32, and so on for every element type.
 template <class T>
 inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "not an element type"); }();
@@ -72,6 +82,6 @@ template <> inline constexpr DType dtype_of<std::int8_t> = DType::int8;
 template <> inline constexpr DType dtype_of<bool> = DType::boolean;
 template <> inline constexpr DType dtype_of<Float16> = DType::float16;
 template <> inline constexpr DType dtype_of<BFloat16> = DType::bfloat16;
-template <> inline constexpr DType dtype_of<std::complex<float>> = DType::complex64;
+template <detail::ComplexOfFloats T> inline constexpr DType dtype_of<T> = DType::complex64;
 
 }  // namespace tenure

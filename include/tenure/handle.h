@@ -3,7 +3,6 @@
 // ValueError that says so.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -17,7 +16,9 @@ namespace tenure::detail {
 // The name of a handle's class, as an argument of a template.
 template <std::size_t n>
 struct HandleName {
-  constexpr HandleName(const char (&literal)[n]) { std::copy_n(literal, n, text); }
+  constexpr HandleName(const char (&literal)[n]) {
+    for (std::size_t i = 0; i < n; ++i) text[i] = literal[i];
+  }
   char text[n];
 };
 

@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tenure/dtype.h"
@@ -130,13 +129,15 @@ class TENURE_API NpzReader {
 // A column by its name in the header, or by its position from 0.
 class CsvColumn {
  public:
-  CsvColumn(std::string name) : which_(std::move(name)) {}
-  CsvColumn(const char* name) : which_(std::string(name)) {}
-  CsvColumn(int position) : which_(position) {}
-  const std::variant<std::string, int>& which() const { return which_; }
+  CsvColumn(std::string name) : name_(std::move(name)) {}
+  CsvColumn(const char* name) : name_(name) {}
+  CsvColumn(int position) : position_(position) {}
+  const std::string& name() const { return name_; }
+  const std::optional<int>& position() const { return position_; }  // empty for one with a name
 
  private:
-  std::variant<std::string, int> which_;
+  std::string name_;
+  std::optional<int> position_;
 };
 
 enum class CsvHeader : std::uint8_t {

@@ -16,15 +16,12 @@
 #include <source_location>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tenure/export.h"
+#include "tenure/tensor.h"
 
 namespace tenure {
-
-template <class T>
-class Task;
 
 namespace detail {
 struct JobAccess;
@@ -44,11 +41,6 @@ class JobControl {
 };
 
 namespace detail {
-
-template <class T>
-inline constexpr bool kIsTask = false;
-template <class T>
-inline constexpr bool kIsTask<Task<T>> = true;
 
 // A mutex that no thread holds for ever which a fork has left behind: the child takes it over.
 class TENURE_API Mutex {
@@ -105,8 +97,9 @@ struct TENURE_API JobBase {
   std::source_location taken_at;             // where the value went
 };
 
+struct Nothing {};
 template <class T>
-using Stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
 
 template <class T>
 struct JobState : JobBase {
@@ -198,6 +191,14 @@ Job<T> start_job(F work, std::source_location site = std::source_location::curre
       },
       detail::JobAccess::state(job));
   return job;
+}
+
+template <class T>
+Job<std::vector<T>> Tensor::read_async(std::source_location site) const {
+  auto held = std::make_shared<TensorSpan<T>>(span<T>("read_async", site));
+  return start_job<std::vector<T>>(
+      [held = std::move(held)](JobControl&) { return std::vector<T>(held->begin(), held->end()); },
+      site);
 }
 
 }  // namespace tenure

@@ -12,8 +12,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
-#include <ostream>
 #include <source_location>
 #include <string>
 #include <type_traits>

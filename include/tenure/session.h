@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <ostream>
+#include <iosfwd>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "tenure/export.h"
-#include "tenure/job.h"
 #include "tenure/memory.h"
 #include "tenure/story.h"
+#include "tenure/tensor.h"
 
 namespace tenure {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <ostream>
+#include <iosfwd>
 #include <span>
 #include <string>
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <source_location>
 #include <string>
 #include <string_view>

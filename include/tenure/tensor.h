@@ -9,8 +9,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
-#include <ostream>
 #include <source_location>
 #include <span>
 #include <string>
@@ -21,7 +21,6 @@
 #include "tenure/device.h"
 #include "tenure/dtype.h"
 #include "tenure/export.h"
-#include "tenure/job.h"
 #include "tenure/scalar.h"
 #include "tenure/shape.h"
 #include "tenure/story.h"
@@ -36,10 +35,18 @@
 
 namespace tenure {
 
+template <class T>
+class Job;
+template <class T>
+class Task;
 class Tensor;
 class Variable;
 
 namespace detail {
+template <class T>
+inline constexpr bool kIsTask = false;
+template <class T>
+inline constexpr bool kIsTask<Task<T>> = true;
 struct Access;
 struct Header;
 TENURE_API void retain_handle(Header* header) noexcept;
@@ -150,17 +157,10 @@ class TENURE_API Tensor {
   TensorSpan<T> view(std::source_location site = std::source_location::current()) const {
     return span<T>("view", site);
   }
-  // The values, read in the background; the tensor may be disposed meanwhile.
+  // The values, read in the background; the tensor may be disposed meanwhile. Needs tenure/job.h.
   template <class T>
   Job<std::vector<T>> read_async(
-      std::source_location site = std::source_location::current()) const {
-    auto held = std::make_shared<TensorSpan<T>>(span<T>("read_async", site));
-    return start_job<std::vector<T>>(
-        [held = std::move(held)](JobControl&) {
-          return std::vector<T>(held->begin(), held->end());
-        },
-        site);
-  }
+      std::source_location site = std::source_location::current()) const;
 
  private:
   friend struct detail::Access;

@@ -13,8 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
-#include <ostream>
 #include <source_location>
 #include <string>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <ostream>
 
 #include "tenure/device.h"
 #include "tenure/scalar.h"

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "core/layout.h"
 #include "core/raise.h"

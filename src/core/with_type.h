@@ -1,6 +1,7 @@
 // From a dtype to a C++ type.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 #include "tenure/dtype.h"

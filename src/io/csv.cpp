@@ -62,14 +62,14 @@ struct CsvReader::State {
       for (std::size_t i = 0; i < width; ++i) chosen.push_back(i);
     }
     for (const CsvColumn& column : options.columns) {
-      if (const int* position = std::get_if<int>(&column.which())) {
+      if (const std::optional<int>& position = column.position()) {
         if (*position < 0 || static_cast<std::size_t>(*position) >= width) {
           rows.origin().fail("no column {}: there are {}, from 0", *position, width);
         }
         chosen.push_back(static_cast<std::size_t>(*position));
         continue;
       }
-      const auto& name = std::get<std::string>(column.which());
+      const std::string& name = column.name();
       if (!has_header) {
         rows.origin().fail("no column \"{}\": there is no header; columns have positions from 0",
                            printable(name));

@@ -1,4 +1,5 @@
 // Datasets whose examples stay in files.
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -10,6 +11,7 @@
 #include "io/host_tensor.h"
 #include "memory/context.h"
 #include "nn/dataset_stream.h"
+#include "tenure/job.h"
 #include "tenure/nn/files.h"
 
 namespace tenure::nn {
@@ -101,11 +103,11 @@ class CsvSource final : public ExampleSource {
     const std::vector<std::string> names = CsvReader(path_, csv_).columns();
     std::set<int> taken;
     const auto take_out = [&](const CsvColumn& column) {
-      if (const int* position = std::get_if<int>(&column.which())) {
+      if (const std::optional<int>& position = column.position()) {
         taken.insert(*position);
         return;
       }
-      const auto found = std::ranges::find(names, std::get<std::string>(column.which()));
+      const auto found = std::ranges::find(names, column.name());
       if (found != names.end()) taken.insert(static_cast<int>(found - names.begin()));
     };
     for (const CsvColumn& target : options.targets) take_out(target);

@@ -1,5 +1,7 @@
 #include "io/model_parts.h"
 
+#include <algorithm>
+
 #include "core/raise.h"
 #include "nn/optimizer_state.h"
 #include "nn/training_parts.h"

@@ -7,6 +7,7 @@
 #include "memory/pool.h"
 #include "memory/scope.h"
 #include "memory/slab.h"
+#include "tenure/job.h"
 
 namespace tenure::detail {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <ostream>
 
 #include "core/raise.h"
 #include "memory/context.h"

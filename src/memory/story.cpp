@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <ostream>
 #include <thread>
 
 #include "core/raise.h"

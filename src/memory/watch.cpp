@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ostream>
 #include <tuple>
 #include <unordered_set>
 #include <utility>

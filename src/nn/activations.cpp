@@ -64,6 +64,12 @@ std::string plain_name(std::string_view name) {
 
 }  // namespace detail
 
+template <class Signature>
+Part<Signature>::Part(Named<Signature> named)
+    : named_(std::make_shared<const Named<Signature>>(std::move(named))) {}
+template class Part<Tensor(Tensor)>;
+template class Part<Tensor(const Shape&, DType)>;
+
 ActivationFn::ActivationFn(const char* name) : ActivationFn(std::string(name)) {}
 ActivationFn::ActivationFn(const std::string& name) : Part(activation_named(name)) {}
 std::string ActivationFn::name() const { return given() ? class_name() : "linear"; }

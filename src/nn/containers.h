@@ -1,6 +1,8 @@
 // Models that are made of layers by the library: Sequential, and those with a graph of nodes.
 #pragma once
 
+#include <memory>
+
 #include "nn/config.h"
 #include "nn/model_state.h"
 

@@ -15,6 +15,7 @@
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
+#include "tenure/job.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
 #include "tenure/views.h"

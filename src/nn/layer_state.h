@@ -13,6 +13,7 @@
 #include "memory/fork.h"
 #include "memory/label.h"
 #include "tenure/function.h"
+#include "tenure/job.h"
 #include "tenure/nn/layer.h"
 #include "tenure/story.h"
 

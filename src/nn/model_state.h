@@ -1,6 +1,7 @@
 // What every model holds, and the library's way into it.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <source_location>

@@ -1,6 +1,7 @@
 #include "ops/promote.h"
 
 #include <algorithm>
+#include <complex>
 #include <limits>
 #include <optional>
 

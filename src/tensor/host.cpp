@@ -1,5 +1,6 @@
 // Reading a tensor's elements on the host.
 #include <cstring>
+#include <mutex>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -9,6 +10,7 @@
 #include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/access.h"
+#include "tenure/job.h"
 #include "tenure/tensor.h"
 
 namespace tenure {

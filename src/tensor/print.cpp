@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <functional>
+#include <ostream>
 
 #include "core/raise.h"
 #include "core/with_type.h"

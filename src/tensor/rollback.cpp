@@ -1,5 +1,7 @@
 #include "tensor/rollback.h"
 
+#include <mutex>
+
 #include "memory/forms.h"
 
 namespace tenure::detail {

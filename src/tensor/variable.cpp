@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <mutex>
 #include <vector>
 
 #include "core/raise.h"
@@ -15,6 +16,7 @@
 #include "tensor/read_hook.h"
 #include "tensor/rollback.h"
 #include "tensor/variable_state.h"
+#include "tenure/job.h"
 
 namespace tenure {
 

@@ -6,6 +6,7 @@
 
 #include "memory/label.h"
 #include "tensor/access.h"
+#include "tenure/job.h"
 
 namespace tenure::detail {
 

@@ -1,6 +1,7 @@
 // Files for tests: a folder of their own, and bytes in and out.
 #pragma once
 
+#include <complex>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

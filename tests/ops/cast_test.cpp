@@ -1,6 +1,7 @@
 // cast between every two dtypes, against rules written out here.
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <sstream>
 #include <tuple>

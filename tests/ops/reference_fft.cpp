@@ -1,6 +1,7 @@
 #include "reference_fft.h"
 
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 #include "reference.h"

@@ -35,8 +35,7 @@ template <class Signature>
 class Part {
  public:
   Part() = default;
-  explicit Part(Named<Signature> named)
-      : named_(std::make_shared<const Named<Signature>>(std::move(named))) {}
+  explicit Part(Named<Signature> named);
   bool given() const { return named_.pointer() != nullptr; }
   const std::string& class_name() const { return named_->class_name; }
   const std::string& config() const { return named_->config; }
@@ -47,6 +46,9 @@ class Part {
  private:
   tenure::detail::Held<std::shared_ptr<const Named<Signature>>, "function"> named_;
 };
+
+extern template class TENURE_API Part<Tensor(Tensor)>;
+extern template class TENURE_API Part<Tensor(const Shape&, DType)>;
 
 // "linear", "relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "silu" (or "swish"), "mish",
 // "sigmoid", "hard_sigmoid", "log_sigmoid", "tanh", "softmax", "log_softmax", "softplus",

@@ -1,5 +1,6 @@
 // Casts between every two dtypes. Plain loops over `convert`, which the compiler vectorises for
 // each target.
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

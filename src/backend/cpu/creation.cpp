@@ -1,5 +1,6 @@
 // Tensors made from attributes alone.
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <span>
