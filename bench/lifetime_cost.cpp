@@ -1,9 +1,8 @@
 // What do lifetimes cost? The same rows against a library built without records, scopes, counters
 // and holders: one operation, and a training step in which they should drown. And what does a
 // recording cost, that `run` turns on and off by the environment?
-#include "models/mlp.h"
+#include "models.h"
 #include "rows.h"
-#include "tenure/tenure.h"
 
 namespace bench {
 
@@ -17,9 +16,8 @@ void lifetime_cost(Runner& runner) {
   });
   for (const char* name : {"lifetime_cost_mlp", "recording_cost_mlp"}) {
     runner.row(name, [](Row& row) {
-      models::Training<models::Mlp> training;
-      const auto [x, y] = training.model().random_batch();
-      row.measure([&] { tidy("step", [&] { training.step(x, y); }); });
+      const models::Trained mlp = models::mlp().compile(/*eager=*/true);
+      row.measure([&] { tidy("step", [&] { mlp(); }); });
     });
   }
 }

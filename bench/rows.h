@@ -37,9 +37,11 @@ inline void public_rows(Runner& runner) {
 // These need internals.
 void alloc(Runner& runner);
 void node_dispatch(Runner& runner);
+void plans(Runner& runner);
 inline void internal_rows(Runner& runner) {
   alloc(runner);
   node_dispatch(runner);
+  plans(runner);
 }
 
 }  // namespace bench

@@ -1,66 +1,40 @@
-// What does a whole training step cost, traced? And how close does the plan of its memory come to
-// the least there is?
-#include <algorithm>
-#include <limits>
+// What does a whole training step cost, by train_on_batch and by fit? And does a traced one
+// allocate?
 #include <string>
 
-#include "models/cnn.h"
-#include "models/mlp.h"
-#include "models/recurrent.h"
-#include "models/transformer.h"
+#include "models.h"
 #include "rows.h"
 
 namespace bench {
 
 using namespace tenure;
 
-namespace {
-
-template <class Model>
-struct Traced {
-  models::Training<Model> training;
-  Function<Tensor(Tensor, Tensor)> step = training.traced();
-  models::Batch batch = training.model().random_batch();
-
-  void operator()() const { use(step(batch.x, batch.y)); }
-};
-
-Row::Figures figures_of_plan(const auto& make) {
-  TraceInfo trace;
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 5; ++i) {
-    const auto traced = make();
-    (*traced)();
-    trace = traced->step.traces().front();
-    best = std::min(best, trace.plan_us);
-  }
-  return {{"plan_us", best},
-          {"arena_bytes", static_cast<double>(trace.arena_bytes)},
-          {"bound_bytes", static_cast<double>(trace.bound_bytes)}};
-}
-
-template <class Model>
-void rows_of(Runner& runner, const std::string& name) {
-  const auto make = [] { return std::make_unique<Traced<Model>>(); };
-  runner.row(name + "_train", [&](Row& row) { row.measure(*make()); });
-  runner.row("plan_" + name, [&](Row& row) {
-    row.report([&] { return figures_of_plan(make); });
-    row.count(*make());
-  });
-}
-
-}  // namespace
-
 void training(Runner& runner) {
-  rows_of<models::Mlp>(runner, "mlp");
-  rows_of<models::Rnn>(runner, "rnn");
-  rows_of<models::Lstm>(runner, "lstm");
-  rows_of<models::Cnn>(runner, "cnn");
-  rows_of<models::Transformer>(runner, "transformer");
-  runner.row("recording_cost_mlp_train",
-             [](Row& row) { row.measure(*std::make_unique<Traced<models::Mlp>>()); });
-  runner.row("steady_allocs",
-             [](Row& row) { row.count(*std::make_unique<Traced<models::Mlp>>()); });
+  for (const auto& [name, make] : models::kAll) {
+    runner.row(std::string(name) + "_train", [&](Row& row) { row.measure(make().compile()); });
+  }
+  runner.row("mlp_train_fit", [](Row& row) {
+    constexpr int kSteps = 32;
+    const models::Trained mlp = models::mlp(kSteps * 64).compile();
+    row.measure(
+        [&] {
+          use(mlp.model.fit(mlp.x, mlp.y, {.batch_size = 64, .verbose = nn::Verbose::silent}));
+        },
+        kSteps);
+  });
+  runner.row("recording_cost_mlp_train", [](Row& row) { row.measure(models::mlp().compile()); });
+  runner.row("steady_allocs", [](Row& row) {
+    const models::Trained mlp = models::mlp();
+    const std::vector<Variable> weights = mlp.model.trainable_weights();
+    const nn::Adam adam;
+    const Function step = function("step", [&](Tensor x, Tensor y) {
+      GradientTape tape;
+      Tensor loss = mlp.loss(y, mlp.model(x, {.training = true}));
+      adam.apply(tape.gradient(loss, {weights.begin(), weights.end()}), weights);
+      return loss;
+    });
+    row.count([&] { use(step(mlp.x, mlp.y)); });
+  });
 }
 
 }  // namespace bench

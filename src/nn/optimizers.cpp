@@ -6,6 +6,8 @@
 #include "nn/optimizer_state.h"
 #include "nn/parts.h"
 #include "nn/training_parts.h"
+#include "ops/adam.h"
+#include "tenure/create.h"
 #include "tenure/math.h"
 
 namespace tenure::nn {
@@ -107,8 +109,7 @@ class SGDOptimizer final : public ConfiguredOptimizer<SGDOptions> {
 };
 
 // Adam and AdamW, which differ in a default. Both corrections of the bias go into the rate, a
-// number, so that each element is touched no more than it must; and the update is written as the
-// ops that a traced step recognises as one (see ops/adam.h).
+// number, so that each element is touched no more than it must.
 template <class O>
 class AdamOptimizer final : public ConfiguredOptimizer<O> {
  public:
@@ -123,18 +124,21 @@ class AdamOptimizer final : public ConfiguredOptimizer<O> {
   }
   OptimizerBase::Prepared prepare(const OptimizerBase::Step& step) const override {
     return {{step.rate * sqrt(1.0 - pow(o().beta_2, step.number)) /
-             (1.0 - pow(o().beta_1, step.number))},
+                 (1.0 - pow(o().beta_1, step.number)),
+             full({}, o().epsilon, DType::float64)},
             {}};
   }
   OptimizerBase::Update update(const Tensor& value, const Tensor& g, const Slots& slots,
                                const Numbers& numbers) const override {
+    if (!o().amsgrad) {
+      auto [next, mean, square] = ops::adam({value, slots[0], slots[1], g, numbers[0], numbers[1]},
+                                            {o().beta_1, o().beta_2});
+      return {std::move(next), {std::move(mean), std::move(square)}};
+    }
     const Tensor mean = running_mean(slots[0], g, o().beta_1);
     const Tensor square = running_square(slots[1], g, o().beta_2);
-    if (!o().amsgrad) {
-      return {value - mean * numbers[0] / (sqrt(square) + o().epsilon), {mean, square}};
-    }
     const Tensor largest = maximum(slots[2], square);
-    return {value - mean * numbers[0] / (sqrt(largest) + o().epsilon), {mean, square, largest}};
+    return {value - mean * numbers[0] / (sqrt(largest) + numbers[1]), {mean, square, largest}};
   }
 
  private:

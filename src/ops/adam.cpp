@@ -1,15 +1,18 @@
 #include "ops/adam.h"
 
+#include "core/raise.h"
+#include "ops/apply.h"
 #include "ops/arithmetic.h"
+#include "ops/families.h"
 
 namespace tenure::ops {
 
 namespace {
 
-constexpr const char* kOnlyInGraphs = "tapes see the ops it was made of";
+constexpr std::size_t kState = 3;  // value, mean, square
 
 void infer_state(Infer& infer, std::size_t first) {
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < kState; ++i) {
     infer.result(infer.shape(first + i), infer.dtype(first + i), i);
   }
 }
@@ -18,22 +21,50 @@ void infer_state(Infer& infer, std::size_t first) {
 
 constinit const OpDef kAdam{
     .name = "adam",
-    .infer = [](Infer& infer) { infer_state(infer, 0); },
-    .inputs = 10,
-    .outputs = 3,
+    .infer =
+        [](Infer& infer) {
+          constexpr const char* names[] = {"value",    "mean", "mean of squares",
+                                           "gradient", "rate", "epsilon"};
+          for (std::size_t i = 1; i < infer.in.size(); ++i) {
+            const Shape& wanted = i <= kState ? infer.shape(0) : Shape();
+            if (infer.shape(i) != wanted) {
+              raise<ShapeError>("adam: the {} is {}, but must be {}", names[i], infer.shape(i),
+                                wanted);
+            }
+            if (infer.dtype(i) != infer.dtype(0)) {
+              raise<DtypeError>("adam: the {} is {}, but must be {}", names[i], infer.dtype(i),
+                                infer.dtype(0));
+            }
+          }
+          infer_state(infer, 0);
+        },
+    .inputs = 6,
+    .outputs = kState,
     .may_take = [](AttrsRef, std::size_t input, std::size_t output) { return input == output; },
-    .no_gradient = kOnlyInGraphs};
+    .no_gradient = "a step is where gradients end"};
 
 constinit const OpDef kAdamOfProduct{
     .name = "adam_of_product",
     .infer = [](Infer& infer) { infer_state(infer, 2); },
-    .inputs = 11,
-    .outputs = 3,
+    .inputs = 7,
+    .outputs = kState,
     .accepts_of =
         [](AttrsRef, std::size_t input) {
           return input < 2 ? kMatmul.accepts : Accepts::contiguous;
         },
     .may_take = [](AttrsRef, std::size_t input, std::size_t output) { return input == output + 2; },
-    .no_gradient = kOnlyInGraphs};
+    .no_gradient = "tapes see the ops it was made of"};
+
+std::array<Tensor, 3> adam(std::array<Tensor, 6> in, const AdamAttrs& attrs,
+                           std::source_location site) {
+  std::array<Tensor, 3> out;
+  apply_into(kAdam, in, ref(attrs), site, out);
+  return out;
+}
+
+Family adam_ops() {
+  static constexpr const OpDef* ops[] = {&kAdam};
+  return ops;
+}
 
 }  // namespace tenure::ops

@@ -1,23 +1,47 @@
-// The update of the Adam optimizer as one op, which only graphs contain (graph_ops): what its
-// elementwise parts would do, with the same roundings, in one pass over memory.
+// The update of the Adam optimizer as one op: what twelve elementwise ones would do, with the same
+// roundings, in one pass over memory. Eager and traced steps of nn::Adam and of TensorFlow.js call
+// it.
 #pragma once
 
+#include <array>
+#include <source_location>
+
+#include "ops/attrs.h"
 #include "ops/op_def.h"
 
 namespace tenure::ops {
 
-// Inputs: parameter, mean, square and gradient of one shape, then six numbers. Outputs: the new
-// parameter, mean and square, each of which may lie over the old one:
+struct AdamAttrs {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  TENURE_ATTRS(AdamAttrs, beta_1, beta_2)
+};
+
+// Inputs: value, mean, square and gradient of one shape, then two numbers: rate and epsilon.
+// Outputs: the new value, mean and square, each of which may lie over the old one:
 //
-//   mean' = mean * a + gradient * b
-//   square' = square * c + gradient * gradient * d
-//   parameter' = parameter - mean' * rate / (sqrt(square') + epsilon)
+//   mean' = mean * beta_1 + gradient * (1 - beta_1)
+//   square' = square * beta_2 + gradient * gradient * (1 - beta_2)
+//   value' = value - mean' * rate / (sqrt(square') + epsilon)
 extern const OpDef kAdam;
 
-// The same for the gradient that a product of two matrices makes: inputs are the matrices, then
-// those of kAdam without the gradient; attributes are the product's. Rows of the gradient are used
+std::array<Tensor, 3> adam(std::array<Tensor, 6> in, const AdamAttrs& attrs,
+                           std::source_location site = std::source_location::current());
+
+// The same for the gradient that a product of two matrices makes, which only graphs contain:
+// inputs are the matrices, then those of kAdam without the gradient. Rows of the gradient are used
 // up as they are made, so it is not whole in memory; unless the right matrix must be packed, as one
 // that is transposed: then each thread makes all of its rows at once.
+struct AdamOfProductAttrs {
+  AdamAttrs adam;
+  MatmulAttrs product;
+  bool operator==(const AdamOfProductAttrs&) const = default;
+  template <class V>
+  void visit(V&& field) const {
+    adam.visit(field);
+    product.visit(field);
+  }
+};
 extern const OpDef kAdamOfProduct;
 
 }  // namespace tenure::ops

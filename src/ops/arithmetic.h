@@ -4,13 +4,10 @@
 
 namespace tenure::ops {
 
-extern const OpDef kAdd;
 extern const OpDef kSub;
 extern const OpDef kMul;
 extern const OpDef kDiv;
 extern const OpDef kNeg;
-extern const OpDef kSqrt;
-extern const OpDef kSquare;
 extern const OpDef kMatmul;
 
 }  // namespace tenure::ops

@@ -41,5 +41,6 @@ Family complex_ops();
 Family fft_ops();
 Family sampling_ops();
 Family recurrent_ops();
+Family adam_ops();
 
 }  // namespace tenure::ops

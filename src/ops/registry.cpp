@@ -24,7 +24,7 @@ const Registry& registry() {
              space_ops(),     convolution_ops(),   pooling_ops(), dilation_ops(), image_ops(),
              boxes_ops(),     decomposition_ops(), einsum_ops(),  matrix_ops(),   segment_ops(),
              sparse_ops(),    ragged_ops(),        complex_ops(), fft_ops(),      sampling_ops(),
-             recurrent_ops(),
+             recurrent_ops(), adam_ops(),
          }) {
       made.ops.insert(made.ops.end(), family.ops.begin(), family.ops.end());
       made.composites.insert(made.composites.end(), family.composites.begin(),
@@ -41,7 +41,7 @@ std::span<const OpDef* const> all_ops() { return registry().ops; }
 std::span<const Composite> all_composites() { return registry().composites; }
 
 std::span<const OpDef* const> graph_ops() {
-  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdam, &kAdamOfProduct};
+  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdamOfProduct};
   return ops;
 }
 

@@ -90,6 +90,7 @@ std::vector<Case> complex_cases();
 std::vector<Case> fft_cases();
 std::vector<Case> sampling_cases();
 std::vector<Case> recurrent_cases();
+std::vector<Case> adam_cases();
 const std::vector<Case>& all_cases();
 
 // The op of that name in the registry.

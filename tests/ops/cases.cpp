@@ -16,7 +16,7 @@ const std::vector<Case>& all_cases() {
              sorting_cases,  counting_cases, space_cases,     convolution_cases,   pooling_cases,
              dilation_cases, image_cases,    boxes_cases,     decomposition_cases, einsum_cases,
              matrix_cases,   segment_cases,  sparse_cases,    ragged_cases,        complex_cases,
-             fft_cases,      sampling_cases, recurrent_cases,
+             fft_cases,      sampling_cases, recurrent_cases, adam_cases,
          }) {
       for (Case& row : family()) all.push_back(std::move(row));
     }

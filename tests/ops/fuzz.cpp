@@ -97,6 +97,7 @@ const std::vector<Fuzz>& all_fuzz() {
              convolution_fuzz,   pooling_fuzz, dilation_fuzz, image_fuzz,    boxes_fuzz,
              decomposition_fuzz, einsum_fuzz,  matrix_fuzz,   segment_fuzz,  sparse_fuzz,
              ragged_fuzz,        complex_fuzz, fft_fuzz,      sampling_fuzz, recurrent_fuzz,
+             adam_fuzz,
          }) {
       for (Fuzz& row : family()) all.push_back(std::move(row));
     }

@@ -100,6 +100,7 @@ std::vector<Fuzz> complex_fuzz();
 std::vector<Fuzz> fft_fuzz();
 std::vector<Fuzz> sampling_fuzz();
 std::vector<Fuzz> recurrent_fuzz();
+std::vector<Fuzz> adam_fuzz();
 const std::vector<Fuzz>& all_fuzz();
 
 }  // namespace tenure::testing

@@ -1,5 +1,5 @@
-// What ops that the library keeps to itself expect of their inputs. Gradients and steps of
-// optimizers are made there of inputs that fit; JavaScript may call them with any.
+// What ops that the library keeps to itself expect of their inputs. Gradients are made there of
+// inputs that fit; JavaScript may call them with any.
 #pragma once
 
 #include <string_view>

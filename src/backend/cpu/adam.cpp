@@ -24,7 +24,7 @@ HWY_INLINE void update(const AdamRun<T>& run, const At& at, const V* number) {
   const auto new_square =
       hn::Add(hn::Mul(square, number[2]), hn::Mul(hn::Mul(gradient, gradient), number[3]));
   const auto step = hn::Div(hn::Mul(new_mean, number[4]), hn::Add(hn::Sqrt(new_square), number[5]));
-  at.store(hn::Sub(at.load(run.parameter), step), run.new_parameter);
+  at.store(hn::Sub(at.load(run.value), step), run.new_value);
   at.store(new_mean, run.new_mean);
   at.store(new_square, run.new_square);
 }
@@ -79,7 +79,9 @@ namespace {
 
 template <class T>
 void adam(const ops::KernelArgs& args) noexcept {
-  const AdamRun<T> whole = adam_run<T>(args.in.first(3), args.in.subspan(4), args.out);
+  if (args.out[0].numel() == 0) return;
+  const AdamRun<T> whole =
+      adam_run<T>(args.attrs.as<ops::AdamAttrs>(), args.in.first(3), args.in.subspan(4), args.out);
   const T* gradient = args.in[3].as<T>();
   parallel_for(args.out[0].numel(), 8 * 1024, [&](std::int64_t begin, std::int64_t end) {
     adam_update(whole.from(begin, gradient + begin), end - begin);

@@ -10,6 +10,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/transposed.h"
+#include "ops/maths_attrs.h"
 
 namespace tenure::cpu {
 namespace {
@@ -105,12 +106,67 @@ Walk<T> forward_walk(const ConvArgs& conv) {
           .zeros = nullptr};
 }
 
-template <class T>
-Finish<T> finish_of(const ops::KernelArgs& args) {
-  const auto& attrs = args.attrs.as<ops::ConvAttrs>();
-  const T* bias = args.in.size() > 2 ? args.in[2].as<T>() : nullptr;
-  return {bias, attrs.activation, attrs.alpha};
+// The loop of an elementwise kernel.
+ops::ElementLoop loop_of(std::string_view op, DType dtype, ops::AttrsRef attrs = {}) {
+  for (const auto rows : {binary_kernels(), unary_kernels(), activation_kernels()}) {
+    for (const ops::KernelRow& row : rows) {
+      if (row.op == op && row.dtype == dtype) return row.loop(attrs);
+    }
+  }
+  return {};
 }
+
+// What a fused convolution does to pixels that have their sums: bias and activation, by the loops
+// of the ops that they are, and then what follows it in a graph.
+template <class T>
+class Finish {
+ public:
+  explicit Finish(const ops::KernelArgs& args)
+      : y_(args.out[0].as<T>()), channels_((*args.out[0].shape)[-1]), next_(args.epilogue) {
+    if (args.in.size() > 2) {
+      bias_ = args.in[2].as<T>();
+      add_ = loop_of("add", dtype_of<T>).loop;
+    }
+    const auto& attrs = args.attrs.as<ops::ConvAttrs>();
+    if (attrs.activation != Activation::linear) {
+      const ops::AlphaAttrs slope{attrs.alpha};
+      activation_ = loop_of(print_field(attrs.activation), dtype_of<T>, ops::ref(slope));
+    }
+  }
+  ops::Epilogue epilogue() const {
+    if (add_.run == nullptr && activation_.loop.run == nullptr) return next_;
+    return {[](const void* finish, std::int64_t begin, std::int64_t end) noexcept {
+              static_cast<const Finish*>(finish)->run(begin, end);
+            },
+            this};
+  }
+
+ private:
+  void run(std::int64_t begin, std::int64_t end) const {
+    const auto bytes_at = [this](std::int64_t i) { return reinterpret_cast<std::byte*>(y_ + i); };
+    for (std::int64_t at = begin, count = 0; add_.run != nullptr && at < end; at += count) {
+      const std::int64_t channel = at % channels_;
+      count = std::min(end - at, channels_ - channel);
+      const auto* bias = reinterpret_cast<const std::byte*>(bias_ + channel);
+      add_.run({{bytes_at(at), bias}, bytes_at(at), count, add_.all_stepped()});
+    }
+    if (activation_.loop.run != nullptr) {
+      const auto& numbers = activation_.values;
+      activation_.loop.run({{bytes_at(begin), numbers[0].bytes.data(), numbers[1].bytes.data()},
+                            bytes_at(begin),
+                            end - begin,
+                            1});
+    }
+    if (next_) next_(begin, end);
+  }
+
+  T* y_;
+  std::int64_t channels_;
+  ops::Epilogue next_;
+  const T* bias_ = nullptr;
+  ops::RunLoop add_;
+  ops::ElementLoop activation_;
+};
 
 // Applies an epilogue to pixels [begin, end) of the walk, all of whose columns are done.
 template <class T>
@@ -135,21 +191,21 @@ void forward(const ops::KernelArgs& args) noexcept {
   T* zeros = parts.take<T>(walk.src_row);
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
-  walk.finish = finish_of<T>(args);
+  const Finish<T> finish(args);
+  const ops::Epilogue epilogue = finish.epilogue();
   const bool whole_rows = walk.columns == walk.dst_row && walk.columns <= kBlockWidth;
   for (std::int64_t group = 0; group < conv.geometry.groups; ++group) {
     run_items(tile_items(walk), walk.work(), [&](std::int64_t item) {
       walk_tiles(walk, item);
-      if (args.epilogue && whole_rows) finish_pixels(walk, args.epilogue, item * kBlockPixels);
+      if (epilogue && whole_rows) finish_pixels(walk, epilogue, item * kBlockPixels);
     });
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.columns;
-    if (walk.finish.bias != nullptr) walk.finish.bias += walk.columns;
   }
-  if (args.epilogue && !whole_rows) {
+  if (epilogue && !whole_rows) {
     parallel_for(conv.y.numel(), kSerialMathElements,
-                 [&](std::int64_t begin, std::int64_t end) { args.epilogue(begin, end); });
+                 [&](std::int64_t begin, std::int64_t end) { epilogue(begin, end); });
   }
 }
 
@@ -344,10 +400,11 @@ void depthwise(const ops::KernelArgs& args) noexcept {
   clear(zeros, g.in_channels);
   walk.zeros = zeros;
   walk.channel_of = fill_channels<T>(parts, g.out_channels, walk.multiplier, false);
-  walk.finish = finish_of<T>(args);
+  const Finish<T> finish(args);
+  const ops::Epilogue epilogue = finish.epilogue();
   run_items(depthwise_items(walk), walk.work(), [&](std::int64_t item) {
     depthwise_tiles(walk, item);
-    if (args.epilogue) finish_pixels(walk, args.epilogue, item * kBlockPixels);
+    if (epilogue) finish_pixels(walk, epilogue, item * kBlockPixels);
   });
 }
 

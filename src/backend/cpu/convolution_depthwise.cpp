@@ -146,11 +146,6 @@ void run_item(const Walk<T>& walk, std::int64_t item) {
                [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
                    HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, row, at, count); });
     }
-    if (walk.finish.any()) {
-      for (int i = 0; i < pixels; ++i) {
-        finish_row(window.dst[static_cast<std::size_t>(i)], walk.columns, walk.finish);
-      }
-    }
   }
 }
 

@@ -126,7 +126,6 @@ void run_item(const Walk<T>& walk, std::int64_t item) {
     const std::int64_t taps = (range + 1) * blocks.taps / blocks.tap_ranges - first_tap;
     const std::int64_t channel = cut * blocks.depth / blocks.cuts;
     const std::int64_t channels = (cut + 1) * blocks.depth / blocks.cuts - channel;
-    const bool last = block + 1 == blocks.count();
     if (taps > 0) {
       Tap<T> tap(walk, first_tap);
       for (std::int64_t t = 0; t < taps; ++t, tap.next()) {
@@ -143,13 +142,6 @@ void run_item(const Walk<T>& walk, std::int64_t item) {
       cover<T>(pixels, columns,
                [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
                    HWY_ATTR { tile<R, V, kPartial>(args, row, at, count); });
-      if (last && walk.finish.any()) {
-        Finish<T> finish = walk.finish;
-        if (finish.bias != nullptr) finish.bias += column;
-        for (int i = 0; i < pixels; ++i) {
-          finish_row(window.dst[static_cast<std::size_t>(i)], columns, finish);
-        }
-      }
     }
   }
 }

@@ -114,15 +114,6 @@ inline Axis backward_axis(const Geometry& g, std::size_t i, std::int64_t phase) 
   return axis;
 }
 
-// What is done to finished pixels.
-template <class T>
-struct Finish {
-  const T* bias = nullptr;
-  Activation activation = Activation::linear;
-  double alpha = 0;
-  bool any() const { return bias != nullptr || activation != Activation::linear; }
-};
-
 template <class T>
 struct Walk {
   std::int64_t batch;
@@ -135,10 +126,9 @@ struct Walk {
   const T* weights;  // element (tap, channel, column) is at tap * weight_tap + channel * weight_row
   std::int64_t weight_tap;
   std::int64_t weight_row;
-  std::int64_t depth;    // channels summed over
-  std::int64_t columns;  // channels of the result
-  const T* zeros;        // a pixel of padding
-  Finish<T> finish{};
+  std::int64_t depth;                // channels summed over
+  std::int64_t columns;              // channels of the result
+  const T* zeros;                    // a pixel of padding
   std::int64_t multiplier = 1;       // depthwise: channels of y for each of x
   const void* channel_of = nullptr;  // depthwise, if that is not 1: the source's, per column
 
@@ -292,9 +282,5 @@ void depthwise_filter(const FilterSum<float>& sum, std::int64_t first_unit, std:
                       std::int64_t first, std::int64_t last) noexcept;
 void depthwise_filter(const FilterSum<double>& sum, std::int64_t first_unit, std::int64_t last_unit,
                       std::int64_t first, std::int64_t last) noexcept;
-
-// convolution_finish.cpp: adds the bias and applies the activation, in place.
-void finish_row(float* row, std::int64_t columns, const Finish<float>& finish) noexcept;
-void finish_row(double* row, std::int64_t columns, const Finish<double>& finish) noexcept;
 
 }  // namespace tenure::cpu

@@ -276,6 +276,7 @@ struct Update {
   explicit Update(const ops::KernelArgs& args) {  // of an update that has elements
     ops::KernelArgs of_product = args;
     of_product.in = args.in.first(2);
+    of_product.attrs = ops::ref(args.attrs.as<ops::AdamOfProductAttrs>().product);
     product = stack_of<T>(of_product).product;
     product.read_b = how_to_read_b(product);
     constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
@@ -316,7 +317,8 @@ void update_rows(const Update<T>& update, const AdamRun<T>& whole, std::byte* ro
 template <class T>
 void adam_of_product(const ops::KernelArgs& args) noexcept {
   if (args.out[0].numel() == 0) return;
-  const AdamRun<T> whole = adam_run<T>(args.in.subspan(2, 3), args.in.subspan(5), args.out);
+  const AdamRun<T> whole = adam_run<T>(args.attrs.as<ops::AdamOfProductAttrs>().adam,
+                                       args.in.subspan(2, 3), args.in.subspan(5), args.out);
   const Update<T> update(args);
   const Product<T>& p = update.product;
   const std::int64_t slots = std::min<std::int64_t>(update.slots, num_threads());

@@ -34,8 +34,10 @@ Graph fuse_updates(Graph graph) {
     const std::uint32_t product = product_of(graph, uses, n);
     if (product == kNoNode) continue;
     Node& update = graph.nodes[n];
+    const ops::AdamOfProductAttrs attrs{update.attrs.ref().as<ops::AdamAttrs>(),
+                                        graph.nodes[product].attrs.ref().as<ops::MatmulAttrs>()};
     update.op = &ops::kAdamOfProduct;
-    update.attrs = graph.nodes[product].attrs;
+    update.attrs = ops::AttrsBox(ops::ref(attrs));
     update.in.erase(update.in.begin() + kGradient);
     update.in.insert(update.in.begin(), graph.nodes[product].in.begin(),
                      graph.nodes[product].in.end());

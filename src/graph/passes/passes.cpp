@@ -10,7 +10,6 @@ Graph optimise(Graph graph) {
   graph = simplify(std::move(graph));
   graph = share_common(std::move(graph));
   graph = remove_dead(std::move(graph));
-  graph = fuse_adam(std::move(graph));
   graph = fuse_updates(std::move(graph));
   graph = fuse_epilogues(std::move(graph));
   graph = fuse_elementwise(std::move(graph));

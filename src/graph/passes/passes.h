@@ -12,7 +12,6 @@ Graph share_common(Graph graph);      // one node for several that compute the s
 Graph fold_constants(Graph graph);    // small values that need no argument, computed now
 Graph simplify(Graph graph);          // nodes whose result is there already, left out
 Graph fuse_epilogues(Graph graph);    // elementwise nodes into the product before them
-Graph fuse_adam(Graph graph);         // the update of an optimizer into one node
 Graph fuse_updates(Graph graph);      // the product that makes a gradient into its update
 Graph fuse_elementwise(Graph graph);  // elementwise nodes into one that runs over tiles
 Graph fuse_reductions(Graph graph);   // elementwise nodes into the reduction after them
