@@ -241,8 +241,7 @@ void from_json(const Json& json, const std::string& what, DType& value) {
   }
   wrong(what, "a dtype", json);
 }
-void from_json(const Json& json, const std::string& what, std::optional<std::uint64_t>& value) {
-  (void)what;
+void from_json(const Json& json, const std::string&, std::optional<std::uint64_t>& value) {
   value.reset();
   if (json.is_number_integer()) value = json.get<std::uint64_t>();
 }
