@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "commands.h"
@@ -12,12 +11,6 @@
 
 namespace tenure::app {
 namespace {
-
-struct Arguments {
-  std::string first;
-  std::string second;
-  std::size_t rows = 20;
-};
 
 std::string signed_bytes(std::uint64_t first, std::uint64_t second) {
   if (first == second) return "=";
@@ -73,49 +66,29 @@ std::string operations(const Terminal& to, const std::vector<report::OpChange>& 
   return table.empty() ? "" : table.text(to);
 }
 
-int run(const Arguments& arguments) {
-  const report::Run first = report::read_run(arguments.first);
-  const report::Run second = report::read_run(arguments.second);
+}  // namespace
+
+int run_diff(const DiffOptions& options) {
+  const report::Run first = report::read_run(options.first);
+  const report::Run second = report::read_run(options.second);
   const report::Comparison change = report::compare(first, second);
   const Terminal to = terminal();
   const bool more = change.holds_more();
-  fmt::print("first   {}: {}, {}\n", arguments.first, report::time_text(first.length),
+  fmt::print("first   {}: {}, {}\n", options.first, report::time_text(first.length),
              report::count_text(first.events, "event"));
-  fmt::print("second  {}: {}, {}\n", arguments.second, report::time_text(second.length),
+  fmt::print("second  {}: {}, {}\n", options.second, report::time_text(second.length),
              report::count_text(second.events, "event"));
   fmt::print("peak    {}\n", change_text(change.first_peak, change.second_peak));
   fmt::print("end     {}\n\n", change_text(change.first_end, change.second_end));
   fmt::print("{}\n", more ? to.paint(Colour::red, "the second run holds more")
                           : to.paint(Colour::green, "the second run holds no more"));
   fmt::print("\n{}\n{}", to.paint(Colour::bold, "alive at the end"),
-             sites(to, change.at_end, arguments.rows));
+             sites(to, change.at_end, options.rows));
   fmt::print("\n{}\n{}", to.paint(Colour::bold, "alive at the peak of each"),
-             sites(to, change.at_peak, arguments.rows));
+             sites(to, change.at_peak, options.rows));
   fmt::print("\n{}\n{}", to.paint(Colour::bold, "time per operation"),
-             operations(to, change.ops, arguments.rows));
+             operations(to, change.ops, options.rows));
   return more ? kFound : 0;
-}
-
-}  // namespace
-
-void add_diff(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("diff",
-                         "Compare two recorded runs, line by line: what the second holds "
-                         "that the first did not.");
-  const auto arguments = std::make_shared<Arguments>();
-  command->add_option("first", arguments->first, "recording to compare with")->required();
-  command->add_option("second", arguments->second, "recording in question")->required();
-  command->add_option("-n,--rows", arguments->rows, "of each table")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->footer(
-      "Lines are matched by file and number: compare runs of one source, with other input or\n"
-      "settings, or of sources whose lines have not moved.\n"
-      "Example: tenure diff monday.tenure tuesday.tenure\n"
-      "Exit codes: 0 the second holds no more, 1 it holds more at the end or at its peak,\n"
-      "2 no recording.");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace tenure::app

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <CLI/Version.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,7 +36,6 @@
 
 extern "C" {
 char* openblas_get_config(void);
-extern char** environ;
 }
 
 namespace tenure::app {
@@ -116,7 +116,7 @@ Line budget_line() {
   return line;
 }
 
-std::vector<Line> settings() {
+std::vector<Line> settings(const std::vector<std::string>& environment) {
   struct Setting {
     std::string_view name;
     std::string_view meaning;
@@ -128,8 +128,7 @@ std::vector<Line> settings() {
       Setting{"TENURE_TRACE", "record every run to this file"},
   };
   std::vector<Line> lines;
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string_view entry(*at);
+  for (const std::string_view entry : environment) {
     if (!entry.starts_with("TENURE_")) continue;
     const std::string_view name = entry.substr(0, entry.find('='));
     const std::string_view value = entry.substr(std::min(name.size() + 1, entry.size()));
@@ -210,7 +209,10 @@ void try_recording() {
   check(!run.cut_short && run.tensors.size() >= 2, "a recording does not hold what happened");
 }
 
-int run(const std::vector<Line>& variables) {
+}  // namespace
+
+int run_doctor(const DoctorOptions& options) {
+  const std::vector<Line> variables = settings(options.environment);
   zeros({});  // what the environment says is read with the first tensor
   const Terminal to = terminal();
   bool is_well = true;
@@ -271,19 +273,6 @@ int run(const std::vector<Line>& variables) {
   fmt::print("\n{}\n", is_well ? to.paint(Colour::green, "all is well")
                                : to.paint(Colour::red, "something is wrong: see above"));
   return is_well ? 0 : kFound;
-}
-
-}  // namespace
-
-void add_doctor(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "doctor", "Tell what Tenure runs on here, with which settings, and whether it works.");
-  command->footer(
-      "Put its output into a bug report.\n"
-      "Example: TENURE_MEMORY_BUDGET=512MiB tenure doctor\n"
-      "Exit codes: 0 all is well, 1 something is wrong.");
-  // As it was given: main takes from it what this program itself must not heed.
-  command->callback([&exit_code, variables = settings()] { exit_code = run(variables); });
 }
 
 }  // namespace tenure::app

@@ -142,7 +142,7 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-void run(const std::string& path) {
+void inspect(const std::string& path) {
   const Contents contents = open(path);
   std::vector<Row> rows{{"name", "dtype", "shape", "size", "NaN", "Inf"}};
   std::size_t bytes = 0;
@@ -182,24 +182,14 @@ void run(const std::string& path) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("inspect",
-                                         "List the tensors of a safetensors, .npy or .npz file or "
-                                         "of a model.json, and the layers of a "
-                                         "model, and check them.");
-  const auto path = std::make_shared<std::string>();
-  command->add_option("file", *path, "safetensors, .npy, .npz or model.json")->required();
-  command->footer(
-      "Every byte is read: a broken file is named and the exit code is 1.\n"
-      "Example: tenure inspect weights.safetensors");
-  command->callback([path, &exit_code] {
-    try {
-      run(*path);
-    } catch (const IoError& error) {
-      fmt::print(stderr, "tenure inspect: {}\n", error.what());
-      exit_code = kFound;
-    }
-  });
+int run_inspect(const InspectOptions& options) {
+  try {
+    inspect(options.file);
+    return 0;
+  } catch (const IoError& error) {
+    fmt::print(stderr, "tenure inspect: {}\n", error.what());
+    return kFound;
+  }
 }
 
 }  // namespace tenure::app

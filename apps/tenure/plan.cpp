@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,14 +15,6 @@
 
 namespace tenure::app {
 namespace {
-
-struct Arguments {
-  std::string problem;
-  std::string output;
-  std::int64_t capacity = 0;
-  std::int64_t alignment = 1;
-  double seconds = 10;
-};
 
 struct Row {
   std::string id;
@@ -90,52 +81,28 @@ void write_rows(const std::string& path, const std::vector<Row>& rows, const pla
   if (!file.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", path));
 }
 
-int run(const Arguments& arguments) {
-  const std::vector<Row> rows = read_rows(arguments.problem);
+}  // namespace
+
+int run_plan(const PlanOptions& options) {
+  const std::vector<Row> rows = read_rows(options.problem);
   std::vector<plan::Buffer> buffers;
   buffers.reserve(rows.size());
   for (const Row& row : rows) buffers.push_back(row.buffer);
   const auto begin = std::chrono::steady_clock::now();
   const plan::Plan plan = plan::make_plan(
-      buffers, {.alignment = arguments.alignment,
-                .capacity = arguments.capacity,
-                .budget = std::chrono::milliseconds(static_cast<int>(arguments.seconds * 1000))});
+      buffers, {.alignment = options.alignment,
+                .capacity = options.capacity,
+                .budget = std::chrono::milliseconds(static_cast<int>(options.seconds * 1000))});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!arguments.output.empty()) write_rows(arguments.output, rows, plan);
+  if (!options.output.empty()) write_rows(options.output, rows, plan);
   fmt::print("buffers      {}\n", rows.size());
   fmt::print("height       {}\n", plan.height);
   fmt::print("lower bound  {}\n", plan.lower_bound);
   fmt::print("time         {:.3f} s\n", took.count());
-  if (arguments.capacity == 0 || plan.height <= arguments.capacity) return 0;
-  fmt::print(stderr, "tenure plan: no plan within {} bytes was found in {} s\n", arguments.capacity,
-             arguments.seconds);
+  if (options.capacity == 0 || plan.height <= options.capacity) return 0;
+  fmt::print(stderr, "tenure plan: no plan within {} bytes was found in {} s\n", options.capacity,
+             options.seconds);
   return kFound;
-}
-
-}  // namespace
-
-void add_plan(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "plan", "Place buffers with known lifetimes in one arena, as low as they go.");
-  const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("problem", arguments->problem,
-                   "CSV file: id,lower,upper,size; a buffer lives on [lower, upper)")
-      ->required();
-  command
-      ->add_option("--capacity", arguments->capacity,
-                   "bytes to stay within; without it, the lowest plan found in the time")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--alignment", arguments->alignment, "of every offset")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--seconds", arguments->seconds, "for the exact search")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_option("-o,--output", arguments->output,
-                      "write the problem with an offset column to this file");
-  command->footer("Example: tenure plan problem.csv --capacity 1048576 -o solution.csv");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace tenure::app

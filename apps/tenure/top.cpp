@@ -7,8 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,21 +21,14 @@
 #include "tenure/error.h"
 
 namespace tenure::app {
-namespace {
-
-struct Arguments {
-  std::string file;
-  report::By by = report::By::site;
-  std::size_t rows = 20;
-  std::string at = "peak";
-  bool follow = false;
-};
 
 const std::map<std::string, report::By> kBy{{"site", report::By::site},
                                             {"op", report::By::op},
                                             {"scope", report::By::scope},
                                             {"thread", report::By::thread},
                                             {"category", report::By::category}};
+
+namespace {
 
 std::string name_of(report::By by) {
   for (const auto& [name, value] : kBy) {
@@ -61,11 +52,6 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
     return static_cast<std::int64_t>(value * factor);
   }
   return {};
-}
-
-std::string check_time(const std::string& text) {
-  if (text == "peak" || text == "end" || parse_time(text)) return "";
-  return fmt::format("no moment: {} (peak, end, or a time such as 1.5s or 200ms)", text);
 }
 
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
@@ -102,24 +88,24 @@ std::string more_text(std::size_t shown, std::size_t all) {
   return all <= shown ? "" : fmt::format("  and {} more\n", all - shown);
 }
 
-std::string holders(const Terminal& to, const report::Run& run, const Arguments& arguments,
+std::string holders(const Terminal& to, const report::Run& run, const TopOptions& options,
                     std::int64_t time) {
-  const std::vector<report::HolderRow> rows = report::holders_at(run, time, arguments.by);
+  const std::vector<report::HolderRow> rows = report::holders_at(run, time, options.by);
   std::uint64_t all = 0;
   for (const report::HolderRow& row : rows) all += row.bytes;
   Table table({{"bytes", true},
                {"share", true},
                {"storages", true},
                {"age", true},
-               {name_of(arguments.by), false, arguments.by != report::By::site},
+               {name_of(options.by), false, options.by != report::By::site},
                {"mostly", false, true}});
-  for (std::size_t i = 0; i < std::min(rows.size(), arguments.rows); ++i) {
+  for (std::size_t i = 0; i < std::min(rows.size(), options.rows); ++i) {
     const report::HolderRow& row = rows[i];
     table.add({report::bytes_text(row.bytes), share_text(row.bytes, all),
                std::to_string(row.storages), report::time_text(time - row.oldest), row.key,
                row.detail});
   }
-  return table.empty() ? "  nothing\n" : table.text(to) + more_text(arguments.rows, rows.size());
+  return table.empty() ? "  nothing\n" : table.text(to) + more_text(options.rows, rows.size());
 }
 
 std::string operations(const Terminal& to, const report::Run& run, std::size_t most) {
@@ -188,9 +174,9 @@ std::string metrics(const Terminal& to, const report::Run& run) {
   return table.empty() ? "" : table.text(to);
 }
 
-std::string page(const Terminal& to, const report::Run& run, const Arguments& arguments) {
+std::string page(const Terminal& to, const report::Run& run, const TopOptions& options) {
   const report::Timeline timeline(run);
-  std::string text = summary_text(to, arguments.file, run);
+  std::string text = summary_text(to, options.file, run);
   const auto section = [&](const std::string& title, const std::string& body) {
     if (!body.empty()) text += fmt::format("\n{}\n{}", to.paint(Colour::bold, title), body);
   };
@@ -203,17 +189,17 @@ std::string page(const Terminal& to, const report::Run& run, const Arguments& ar
   section("live bytes over time", graphs(to, timeline));
   std::int64_t time = timeline.peak().time;
   std::string moment = "the peak";
-  if (arguments.at == "end") {
+  if (options.at == "end") {
     time = run.length;
     moment = "the end";
-  } else if (arguments.at != "peak") {
-    time = std::min(*parse_time(arguments.at), run.length);
+  } else if (options.at != "peak") {
+    time = std::min(*parse_time(options.at), run.length);
     moment = report::time_text(time);
   }
-  section(fmt::format("held at {}, by {}", moment, name_of(arguments.by)),
-          holders(to, run, arguments, time));
-  section("operations", operations(to, run, arguments.rows));
-  section("spans", spans(to, run, arguments.rows));
+  section(fmt::format("held at {}, by {}", moment, name_of(options.by)),
+          holders(to, run, options, time));
+  section("operations", operations(to, run, options.rows));
+  section("spans", spans(to, run, options.rows));
   section("metrics", metrics(to, run));
   return text;
 }
@@ -230,25 +216,25 @@ std::uintmax_t size_of(const std::string& file) {
 }
 
 // Reads the file again whenever it has grown, until the recording is closed.
-void follow(const Arguments& arguments) {
+void follow(const TopOptions& options) {
   std::signal(SIGINT, [](int) { g_interrupted = true; });
-  if (!std::filesystem::exists(arguments.file)) {
-    fmt::print(stderr, "tenure top: waiting for {}, which is not there yet\n", arguments.file);
+  if (!std::filesystem::exists(options.file)) {
+    fmt::print(stderr, "tenure top: waiting for {}, which is not there yet\n", options.file);
   }
   std::uintmax_t size = 0;
   while (!g_interrupted) {
-    const std::uintmax_t now = size_of(arguments.file);
+    const std::uintmax_t now = size_of(options.file);
     if (now != size) {
       size = now;
       std::optional<report::Run> run;
       try {
-        run = report::read_run(arguments.file);
+        run = report::read_run(options.file);
       } catch (const IoError&) {
         if (now != 0) throw;  // nothing has been written yet
       }
       const Terminal to = terminal();
       if (run && (to.is_terminal || !run->cut_short)) {
-        const std::string text = page(to, *run, arguments);
+        const std::string text = page(to, *run, options);
         fmt::print("{}{}", to.is_terminal ? "\033[H\033[2J" : "", text);
         std::fflush(stdout);
       }
@@ -260,38 +246,20 @@ void follow(const Arguments& arguments) {
   }
 }
 
-void run(const Arguments& arguments) {
-  if (arguments.follow) return follow(arguments);
-  const report::Run recorded = report::read_run(arguments.file);
-  fmt::print("{}", page(terminal(), recorded, arguments));
-}
-
 }  // namespace
 
-void add_top(CLI::App& app, int&) {
-  CLI::App* command = app.add_subcommand(
-      "top", "Show a recorded run: live bytes over time, who held them, what the time went to.");
-  const auto arguments = std::make_shared<Arguments>();
-  command->add_option("recording", arguments->file, "written by TENURE_TRACE or tenure::Recording")
-      ->required();
-  command->add_option("--by", arguments->by, "what to put holders together by")
-      ->transform(CLI::CheckedTransformer(kBy))
-      ->option_text("site|op|scope|thread|category [site]");
-  command->add_option("-n,--rows", arguments->rows, "of each table")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--at", arguments->at, "moment to show the holders of")
-      ->check(CLI::Validator(check_time, ""))
-      ->option_text("peak|end|TIME [peak]");
-  command->add_flag("--follow", arguments->follow,
-                    "show a recording that is being written, until it is closed or Ctrl-C; one "
-                    "that is closed already, once");
-  command->footer(
-      "Example: rm -f run.tenure; TENURE_TRACE=run.tenure ./train & tenure top run.tenure "
-      "--follow\n"
-      "         tenure top run.tenure --by category --at 1.5s\n"
-      "Exit codes: 0 shown, 2 no recording. For a check that fails, see tenure leaks.");
-  command->callback([arguments] { run(*arguments); });
+std::string check_moment(const std::string& text) {
+  if (text == "peak" || text == "end" || parse_time(text)) return "";
+  return fmt::format("no moment: {} (peak, end, or a time such as 1.5s or 200ms)", text);
+}
+
+int run_top(const TopOptions& options) {
+  if (options.follow) {
+    follow(options);
+  } else {
+    fmt::print("{}", page(terminal(), report::read_run(options.file), options));
+  }
+  return 0;
 }
 
 }  // namespace tenure::app

@@ -69,13 +69,7 @@ std::string architecture(const nn::Model& model) {
         "save: {} stands in two of the models within {}, which a file cannot say: save_weights",
         nn::detail::layer_text(*shared), nn::detail::layer_text(base));
   }
-  try {
-    return Json{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}}.dump();
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(fmt::format("save: {}: {}", nn::detail::layer_text(base), error.what()));
-  } catch (const nlohmann::json::exception&) {
-    raise<ValueError>("save: {}: names and settings must be UTF-8", nn::detail::layer_text(base));
-  }
+  return architecture_text("save", model);
 }
 
 // A variable for every entry of the file that `chosen` accepts, and an entry for every variable.
@@ -132,11 +126,9 @@ std::vector<NamedVariable> compile_from(const Origin& origin, const SafetensorsR
   const auto text = file.metadata().find(kCompileKey);
   if (text == file.metadata().end()) return {};
   return about_file(origin, [&] {
-    const Json json = parse_model_json(origin, text->second);
-    model.compile(compile_from_json(origin, json), site);
+    const auto [options, held_back] = compile_from_text(origin, text->second);
+    model.compile(options, site);
     const auto compiled = nn::detail::compiled_of(model, "load_model", site);
-    int held_back = 0;
-    nn::detail::ConfigReader(json, "compile")("held_back", held_back);
     if (held_back < 0 || held_back >= compiled->options.accumulate) {
       origin.fail("held_back is {} where a step takes {} batches", held_back,
                   compiled->options.accumulate);
@@ -179,7 +171,7 @@ void Model::save(const std::string& path, std::source_location site) const {
   }
   if (compiled != nullptr) {
     try {
-      metadata[io::kCompileKey] = io::compile_json(*compiled).dump();
+      metadata[io::kCompileKey] = io::compile_text(*compiled);
     } catch (const UnsupportedError& error) {
       throw UnsupportedError(fmt::format("save: {}: {}", detail::layer_text(*base_), error.what()));
     }
@@ -206,8 +198,7 @@ Model load_model(const std::string& path, std::source_location site) {
     origin.fail("of format {}, and this library reads {}",
                 io::printable(metadata.at(io::kFormatKey)), io::kFormat);
   }
-  const io::Json json = io::parse_model_json(origin, metadata.at(io::kModelKey));
-  Model model = io::model_from_json(origin, json, io::weight_bytes(file));
+  Model model = io::model_from_text(origin, metadata.at(io::kModelKey), io::weight_bytes(file));
   const std::vector<NamedVariable> weights =
       io::about_file(origin, [&] { return io::weights_of(model, "load_model", site); });
   std::vector<NamedVariable> all = weights;

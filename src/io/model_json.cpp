@@ -1,6 +1,11 @@
 #include "io/model_json.h"
 
-#include "nn/layer_state.h"
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/raise.h"
+#include "nn/config.h"
 #include "nn/loading.h"
 
 namespace tenure::io {
@@ -69,8 +74,7 @@ bool is_kind(const Json& json, JsonKind kind) {
 
 constexpr const char* kKinds[] = {"an object", "a list", "text"};
 
-}  // namespace
-
+// An error's text, with what it quotes of a file safe to print.
 std::string printable_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -82,6 +86,25 @@ std::string printable_text(std::string_view text) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+void rethrow_about(const Origin& origin) {
+  try {
+    throw;
+  } catch (const ValueError& error) {
+    origin.fail("{}", printable_text(error.what()));
+  } catch (const ShapeError& error) {
+    origin.fail("{}", printable_text(error.what()));
+  } catch (const DtypeError& error) {
+    origin.fail("{}", printable_text(error.what()));
+  } catch (const nlohmann::json::exception&) {
+    origin.fail("a setting in the JSON is of another kind than it should be");
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(
+        fmt::format("{}: {}: {}", origin.format, origin.path, printable_text(error.what())));
+  }
 }
 
 Json parse_model_json(const Origin& origin, std::string_view text) {
@@ -123,6 +146,21 @@ nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t 
     origin.fail("the architecture is a {}, not a model", printable(made.class_name()));
   }
   return nn::Model(std::move(base));
+}
+
+nn::Model model_from_text(const Origin& origin, std::string_view json, std::uint64_t weight_bytes) {
+  return model_from_json(origin, parse_model_json(origin, json), weight_bytes);
+}
+
+std::string architecture_text(const char* op, const nn::Model& model) {
+  const std::string text = nn::detail::layer_text(nn::detail::LayerAccess::base(model));
+  try {
+    return nn::detail::to_json(model).dump();
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(fmt::format("{}: {}: {}", op, text, error.what()));
+  } catch (const nlohmann::json::exception&) {
+    raise<ValueError>("{}: {}: names and settings must be UTF-8", op, text);
+  }
 }
 
 }  // namespace tenure::io

@@ -2,19 +2,17 @@
 // objects are held against bounds before a document is made of it.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <exception>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "io/origin.h"
-#include "nn/config.h"
-#include "tenure/error.h"
 #include "tenure/nn/model.h"
 
 namespace tenure::io {
 
-using nn::detail::Json;
+using Json = nlohmann::ordered_json;
 
 Json parse_model_json(const Origin& origin, std::string_view text);
 
@@ -27,9 +25,11 @@ const Json* find_member(const Origin& origin, const Json& json, const char* key,
 // The top of a file's architecture, {"class_name": ..., "config": ...}, as a model with weights of
 // zeros. `weight_bytes` is what the file has for them.
 nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t weight_bytes);
+nn::Model model_from_text(const Origin& origin, std::string_view json, std::uint64_t weight_bytes);
+// The architecture's text; `op` is named in errors.
+std::string architecture_text(const char* op, const nn::Model& model);
 
-// An error's text, with what it quotes of a file safe to print.
-std::string printable_text(std::string_view text);
+[[noreturn]] void rethrow_about(const Origin& origin);  // the error that is being handled
 
 // Runs `fn`, which makes something of what a file says: that a value in it is wrong is an IoError
 // about the file.
@@ -37,17 +37,8 @@ template <class F>
 auto about_file(const Origin& origin, F&& fn) {
   try {
     return fn();
-  } catch (const ValueError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const ShapeError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const DtypeError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const nlohmann::json::exception&) {
-    origin.fail("a setting in the JSON is of another kind than it should be");
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(
-        fmt::format("{}: {}: {}", origin.format, origin.path, printable_text(error.what())));
+  } catch (const std::exception&) {
+    rethrow_about(origin);
   }
 }
 

@@ -1,10 +1,12 @@
 #include "io/model_parts.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 #include "core/raise.h"
+#include "nn/config.h"
 #include "nn/optimizer_state.h"
-#include "nn/training_parts.h"
 
 namespace tenure::io {
 
@@ -45,7 +47,7 @@ bool is_reserved(std::string_view name) {
          name.starts_with(kGradientPrefix);
 }
 
-Json compile_json(const nn::detail::Compiled& compiled) {
+std::string compile_text(const nn::detail::Compiled& compiled) {
   const nn::CompileOptions& options = compiled.options;
   Json losses = Json::array(), metrics = Json::array();
   for (const nn::Loss& loss : options.loss.list()) {
@@ -54,7 +56,7 @@ Json compile_json(const nn::detail::Compiled& compiled) {
   for (const nn::Metric& metric : options.metrics) {
     metrics.push_back(checked_json(metric, "metric", nn::detail::metric_from_json));
   }
-  return {
+  const Json json{
       {"optimizer", checked_json(options.optimizer, "optimizer", nn::detail::optimizer_from_json)},
       {"loss", losses},
       {"metrics", metrics},
@@ -62,10 +64,13 @@ Json compile_json(const nn::detail::Compiled& compiled) {
       {"accumulate", options.accumulate},
       {"held_back", compiled.held_back},
       {"eager", options.eager}};
+  return json.dump();
 }
 
-nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
-  nn::CompileOptions options;
+CompileSettings compile_from_text(const Origin& origin, std::string_view text) {
+  const Json json = parse_model_json(origin, text);
+  CompileSettings settings;
+  nn::CompileOptions& options = settings.options;
   options.optimizer =
       nn::detail::optimizer_from_json(member(origin, json, "optimizer", JsonKind::object));
   std::vector<nn::Loss> losses;
@@ -76,15 +81,11 @@ nn::CompileOptions compile_from_json(const Origin& origin, const Json& json) {
   for (const Json& metric : member(origin, json, "metrics", JsonKind::array)) {
     options.metrics.push_back(nn::detail::metric_from_json(metric));
   }
-  for (const Json& weight : member(origin, json, "loss_weights", JsonKind::array)) {
-    double value = 0;
-    nn::detail::from_json(weight, "loss_weights", value);
-    options.loss_weights.push_back(value);
-  }
-  nn::detail::ConfigReader read(json, "compile");
-  read("accumulate", options.accumulate);
-  read("eager", options.eager);
-  return options;
+  nn::detail::ConfigReader visit(json, "compile");
+  visit.need({"loss_weights"});
+  TENURE_FIELDS(visit, options, loss_weights, accumulate, eager);
+  TENURE_FIELDS(visit, settings, held_back);
+  return settings;
 }
 
 std::optional<nn::CompileOptions> compile_from_keras(const Json& json,

@@ -22,8 +22,13 @@ inline constexpr std::string_view kStatePrefix = "state/";
 inline constexpr std::string_view kGradientPrefix = "gradient/";
 bool is_reserved(std::string_view name);
 
-Json compile_json(const nn::detail::Compiled& compiled);
-nn::CompileOptions compile_from_json(const Origin& origin, const Json& json);
+// As text of JSON.
+std::string compile_text(const nn::detail::Compiled& compiled);
+struct CompileSettings {
+  nn::CompileOptions options;
+  int held_back = 0;
+};
+CompileSettings compile_from_text(const Origin& origin, std::string_view text);
 // The training_config of Keras and TensorFlow.js; `outputs` are names of layers. Nothing where it
 // does not say enough; a ValueError for what does not exist here.
 std::optional<nn::CompileOptions> compile_from_keras(const Json& json,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/raise.h"
 #include "core/warn.h"
@@ -38,8 +39,9 @@ std::string read_text(const File& file) {
   return text;
 }
 
-Json read_json(const Origin& origin) {
-  return parse_model_json(origin, read_text(File(origin.format, origin.path)));
+std::shared_ptr<const Json> read_json(const Origin& origin) {
+  return std::make_shared<const Json>(
+      parse_model_json(origin, read_text(File(origin.format, origin.path))));
 }
 
 std::string folder_of(const std::string& path) {
@@ -141,21 +143,22 @@ std::uint64_t weight_bytes(const TfjsManifest& manifest) {
 TfjsFile::TfjsFile(const std::string& path)
     : origin{"load_tfjs_model", path},
       json(read_json(origin)),
-      manifest(origin, folder_of(path), member(origin, json, "weightsManifest", JsonKind::array)) {}
+      manifest(origin, folder_of(path),
+               member(origin, *json, "weightsManifest", JsonKind::array)) {}
 
 const Json& TfjsFile::architecture() const {
-  if (const Json* format = find_member(origin, json, "format", JsonKind::string);
+  if (const Json* format = find_member(origin, *json, "format", JsonKind::string);
       format != nullptr && *format == "graph-model") {
     origin.fail("a graph model, whose layers are not in the file: convert it as a layers model");
   }
-  const Json& topology = member(origin, json, "modelTopology", JsonKind::object);
+  const Json& topology = member(origin, *json, "modelTopology", JsonKind::object);
   const Json* inner = find_member(origin, topology, "model_config", JsonKind::object);
   return inner != nullptr ? *inner : topology;
 }
 
 const Json* TfjsFile::training() const {
-  if (const Json* own = find_member(origin, json, "trainingConfig", JsonKind::object)) return own;
-  const Json& topology = member(origin, json, "modelTopology", JsonKind::object);
+  if (const Json* own = find_member(origin, *json, "trainingConfig", JsonKind::object)) return own;
+  const Json& topology = member(origin, *json, "modelTopology", JsonKind::object);
   return find_member(origin, topology, "training_config", JsonKind::object);
 }
 
@@ -216,7 +219,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
         "layers can be run there",
         detail::layer_text(base));
   }
-  Json topology{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}};
+  Json topology = detail::to_json(model);
   io::to_tfjs(topology);
   topology["keras_version"] = "tfjs-layers 4.22.0";
   topology["backend"] = "tenure";

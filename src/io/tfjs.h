@@ -1,6 +1,8 @@
 // The model.json of TensorFlow.js.
 #pragma once
 
+#include <memory>
+
 #include "io/model_json.h"
 #include "io/tfjs_manifest.h"
 
@@ -11,7 +13,7 @@ struct TfjsFile {
   const Json& architecture() const;  // {"class_name": ..., "config": ...}
   const Json* training() const;      // how it was compiled, or null
   Origin origin;
-  Json json;
+  std::shared_ptr<const Json> json;
   TfjsManifest manifest;
 };
 

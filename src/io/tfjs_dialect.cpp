@@ -1,6 +1,7 @@
 #include "io/tfjs_dialect.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/raise.h"
 

@@ -1,9 +1,3 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
-#include "core/raise.h"
 #include "nn/parts.h"
 #include "tenure/activation.h"
 #include "tenure/math.h"
@@ -45,24 +39,12 @@ Named<Tensor(Tensor)> activation_named(const std::string& name) {
   std::string known;
   for (const ActivationRow& row : kActivations) {
     if (detail::plain_name(row.name) == plain) return {row.name, "{}", row.call};
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+    known.append(known.empty() ? "" : ", ").append(row.name);
   }
-  raise<ValueError>("activation: no such one: \"{}\" (there are: {})", name, known);
+  detail::raise_no_such("activation", name, known);
 }
 
 }  // namespace
-
-namespace detail {
-
-std::string plain_name(std::string_view name) {
-  std::string plain;
-  for (const char c : name) {
-    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return plain;
-}
-
-}  // namespace detail
 
 template <class Signature>
 Part<Signature>::Part(Named<Signature> named)

@@ -1,6 +1,7 @@
 // Models as JSON in Keras's schema, and back.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/raise.h"
 #include "nn/containers.h"
@@ -112,17 +113,13 @@ void check_count(std::size_t calls) {
 
 std::string name_in(const Json& config) {
   std::string name;
-  if (const auto found = config.find("name"); config.is_object() && found != config.end()) {
-    from_json(*found, "model: name", name);
-  }
+  ConfigReader(config, "model")("name", name);
   return name;
 }
 
 void read_trainable(const Json& config, const Layer& model) {
-  const auto found = config.find("trainable");
-  if (!config.is_object() || found == config.end()) return;
   bool trainable = true;
-  from_json(*found, "model: trainable", trainable);
+  ConfigReader(config, "model")("trainable", trainable);
   if (!trainable) model.set_trainable(false);
 }
 
@@ -132,8 +129,9 @@ Layer sequential_from_json(const Json& config) {
   // Older files have the list of layers in the place of the config.
   const Json& list = config.is_array() ? config : member(config, "layers");
   check_count(list.size());
+  if (!list.is_array()) broken("layers should be a list", list);
   std::vector<Layer> layers;
-  from_json(list, "Sequential: layers", layers);
+  for (const Json& each : list) layers.push_back(layer_from_json(each, "Sequential: layers"));
   Sequential model(std::move(layers), {.name = name_in(config)}, {});
   read_trainable(config, model);
   return model;
@@ -173,12 +171,10 @@ class GraphReader {
     check_count(list.size());
     std::size_t calls = list.size();
     for (const Json& each : list) {
-      std::optional<Layer> layer;
-      from_json(each, "Functional: layers", layer);
-      if (!layer) broken("layers should be a list of layers", list);
+      const Layer layer = layer_from_json(each, "Functional: layers");
       const std::string own = name_in(each);
-      const std::string name = own.empty() ? layer->name() : own;
-      Pending pending{*layer, {}, {}, {}};
+      const std::string name = own.empty() ? layer.name() : own;
+      Pending pending{layer, {}, {}, {}};
       if (const auto inbound = each.find("inbound_nodes"); inbound != each.end()) {
         if (!inbound->is_array()) broken("inbound_nodes should be a list", *inbound);
         check_count(calls += inbound->size());

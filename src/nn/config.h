@@ -1,115 +1,30 @@
-// A layer's settings as JSON in Keras's schema, from one list of fields per options struct:
-//
-//   template <class V>
-//   void fields(V& visit, DenseOptions& o) {
-//     visit("units", o.units);
-//     visit("activation", o.activation);
-//   }
-//
-// ConfigWriter and ConfigReader are two such visitors. A field that a file lacks keeps its default;
-// one of the wrong kind is a ValueError that names it.
+// The settings of layers (nn/fields.h), and settings as JSON in Keras's schema. Files that look
+// into JSON themselves include its header; the others need not.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <vector>
-
+#include "nn/fields.h"
 #include "nn/layer_state.h"
 #include "tenure/nn/layer.h"
 
+namespace tenure::nn {
+class Loss;
+class Metric;
+class Optimizer;
+class Schedule;
+}  // namespace tenure::nn
+
 namespace tenure::nn::detail {
 
-using Json = nlohmann::ordered_json;
+void common_fields(Fields& visit, std::string& name, bool& trainable, DType& dtype,
+                   const Shape& input_shape, Shape& batch_input_shape);
 
-Json to_json(bool value);
-Json to_json(std::int64_t value);
-Json to_json(int value);
-Json to_json(double value);
-Json to_json(const std::string& value);
-Json to_json(const Shape& value);  // null for kAny
-Json to_json(DType value);
-Json to_json(const ActivationFn& value);
-Json to_json(const Initializer& value);
-Json to_json(const Regularizer& value);
-Json to_json(const Constraint& value);
-Json to_json(const Layer& value);  // {"class_name": ..., "config": {...}}
-Json to_json(const std::vector<Layer>& value);
-template <class T>
-Json to_json(const std::optional<T>& value) {
-  return value ? to_json(*value) : Json(nullptr);
-}
-
-// `what` names the field in errors.
-void from_json(const Json& json, const std::string& what, bool& value);
-void from_json(const Json& json, const std::string& what, std::int64_t& value);
-void from_json(const Json& json, const std::string& what, int& value);
-void from_json(const Json& json, const std::string& what, double& value);
-void from_json(const Json& json, const std::string& what, std::string& value);
-void from_json(const Json& json, const std::string& what, Shape& value);
-void from_json(const Json& json, const std::string& what, DType& value);
-void from_json(const Json& json, const std::string& what, ActivationFn& value);
-void from_json(const Json& json, const std::string& what, Initializer& value);
-void from_json(const Json& json, const std::string& what, Regularizer& value);
-void from_json(const Json& json, const std::string& what, Constraint& value);
-void from_json(const Json& json, const std::string& what, std::optional<Layer>& value);
-void from_json(const Json& json, const std::string& what, std::vector<Layer>& value);
-template <class T>
-void from_json(const Json& json, const std::string& what, std::optional<T>& value) {
-  if (json.is_null()) {
-    value.reset();
-    return;
-  }
-  T read{};
-  from_json(json, what, read);
-  value = std::move(read);
-}
-
-class ConfigWriter {
- public:
-  template <class T>
-  void operator()(const char* key, const T& value) {
-    json_[key] = to_json(value);
-  }
-  Json take() { return std::move(json_); }
-
- private:
-  Json json_ = Json::object();
-};
-
-class ConfigReader {
- public:
-  ConfigReader(const Json& json, std::string owner) : json_(json), owner_(std::move(owner)) {}
-  template <class T>
-  void operator()(const char* key, T& value) {
-    const auto found = json_.find(key);
-    if (found != json_.end()) from_json(*found, owner_ + ": " + key, value);
-  }
-
- private:
-  const Json& json_;
-  std::string owner_;
-};
-
-// The settings that every layer has.
-template <class V, class O>
-void common_fields(V& visit, O& o) {
-  visit("name", o.name);
-  visit("trainable", o.trainable);
-  visit("dtype", o.dtype);
-  if constexpr (std::is_same_v<V, ConfigReader>) {
-    visit("batch_input_shape", o.batch_input_shape);
-    visit("batch_shape", o.batch_input_shape);
-  } else if (o.batch_input_shape.rank() > 0) {
-    visit("batch_input_shape", o.batch_input_shape);
-  } else if (o.input_shape.rank() > 0) {
-    Shape batch{kAny};
-    for (const std::int64_t size : o.input_shape) batch.push_back(size);
-    visit("batch_input_shape", batch);
-  }
+// The settings that every layer has, and this one's.
+template <class O>
+void layer_fields(Fields& visit, O& o) {
+  common_fields(visit, o.name, o.trainable, o.dtype, o.input_shape, o.batch_input_shape);
+  fields(visit, o);
 }
 
 template <class O>
@@ -127,31 +42,54 @@ class ConfiguredLayer : public Base {
     O options = options_;
     options.name = this->name();
     options.trainable = this->trainable();
-    ConfigWriter writer;
-    common_fields(writer, options);
-    fields(writer, options);
-    return writer.take().dump();
+    return written([&](Fields& visit) { layer_fields(visit, options); });
   }
 
  protected:
   const O options_;
 };
 
-// A handle class's constructor, from JSON: for the table of layers (nn/registry.cpp).
+// A handle class's constructor, for the table of layers (nn/registry.cpp).
+using LayerRow = Row<Layer>;
 template <class L, class O>
-Layer layer_from_json(const Json& json) {
+Layer make_layer(Fields& settings) {
   O options;
-  ConfigReader reader(json, json.value("name", std::string("layer")));
-  common_fields(reader, options);
-  fields(reader, options);
+  layer_fields(settings, options);
   return L(std::move(options));
 }
+const LayerRow* find_layer(const std::string& class_name);  // or null
+// One that the user registered; `config` is a JSON object.
+Layer make_registered_layer(const std::string& class_name, const std::string& config);
+Layer copy_of(const Layer& layer);  // another with the same settings
 
-// A row of the table of layers that files may name.
-struct LayerRow {
-  const char* class_name;
-  Layer (*make)(const Json& config);
+using Json = nlohmann::ordered_json;
+
+// `owner` is named in errors.
+class ConfigReader final : public Fields {
+ public:
+  ConfigReader(const Json& json, std::string owner) : json_(json), owner_(std::move(owner)) {}
+  void need(std::initializer_list<const char*> keys) const override;
+
+ private:
+  void visit(const char* key, const Field& field) override;
+  const Json& json_;
+  std::string owner_;
 };
+
+// A name, or an object with class_name and config.
+Optimizer optimizer_from_json(const Json& json);
+Schedule schedule_from_json(const Json& json);
+Loss loss_from_json(const Json& json);
+Metric metric_from_json(const Json& json);
 Layer layer_from_json(const std::string& class_name, const Json& config);
+Layer layer_from_json(const Json& json, const std::string& what);  // `what` is named in errors
+
+// {"class_name": ..., "config": {...}}; an UnsupportedError for a function of the user's.
+Json to_json(const Layer& layer);
+Json to_json(const Schedule& schedule);
+Json to_json(const Optimizer& optimizer);
+Json to_json(const Loss& loss);
+Json to_json(const Metric& metric);
+Json to_json(const Shape& shape);  // null for kAny
 
 }  // namespace tenure::nn::detail

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "core/raise.h"
@@ -13,10 +11,27 @@
 
 namespace tenure::nn {
 
+namespace detail {
+
+void fields(Fields& visit, SeedOptions& o) { TENURE_FIELDS(visit, o, seed); }
+void fields(Fields& visit, ConstantOptions& o) { TENURE_FIELDS(visit, o, value); }
+void fields(Fields& visit, RandomNormalOptions& o) { TENURE_FIELDS(visit, o, mean, stddev, seed); }
+void fields(Fields& visit, RandomUniformOptions& o) {
+  TENURE_FIELDS(visit, o, minval, maxval, seed);
+}
+void fields(Fields& visit, VarianceScalingOptions& o) {
+  TENURE_FIELDS(visit, o, scale, mode, distribution, seed);
+}
+void fields(Fields& visit, OrthogonalOptions& o) { TENURE_FIELDS(visit, o, gain, seed); }
+void fields(Fields& visit, GainOptions& o) { TENURE_FIELDS(visit, o, gain); }
+
+}  // namespace detail
+
 namespace {
 
-using detail::Json;
-using detail::number_in;
+using detail::config_of;
+using detail::Fields;
+using detail::made_by;
 using Seed = std::optional<std::uint64_t>;
 
 // With a seed of its own, an initializer gives the same values each time, and takes none from
@@ -37,13 +52,6 @@ class Seeded {
   tenure::detail::RandomState* outer_;
   tenure::detail::RandomState own_;
 };
-
-Json json_of(const Seed& seed) { return seed ? Json(*seed) : Json(nullptr); }
-Seed seed_in(const Json& config) {
-  const auto found = config.find("seed");
-  if (found == config.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::uint64_t>();
-}
 
 struct Fans {
   double in, out;
@@ -92,76 +100,41 @@ Tensor orthogonal(const OrthogonalOptions& o, const Shape& shape, DType dtype) {
 
 using Make = Tensor(const Shape&, DType);
 
-Initializer named(const char* class_name, const Json& config, std::function<Make> call) {
-  return Initializer(Named<Make>{class_name, config.dump(), std::move(call)});
+Initializer named(const char* class_name, std::string config, std::function<Make> call) {
+  return Initializer(Named<Make>{class_name, std::move(config), std::move(call)});
 }
 
 // One of those that are VarianceScaling with fixed settings.
 Initializer scaling(const char* class_name, double scale, const char* mode,
-                    const char* distribution, const Seed& seed) {
-  const VarianceScalingOptions o{scale, mode, distribution, seed};
-  return named(class_name, {{"seed", json_of(seed)}},
+                    const char* distribution, const SeedOptions& seed) {
+  const VarianceScalingOptions o{scale, mode, distribution, seed.seed};
+  return named(class_name, config_of(seed),
                [o](const Shape& shape, DType dtype) { return scaled(o, shape, dtype); });
 }
 
-std::string word(const Json& config, const char* key, const char* otherwise) {
-  const auto found = config.find(key);
-  if (found == config.end() || found->is_null()) return otherwise;
-  if (!found->is_string()) raise<ValueError>("initializer: {} is no text: {}", key, found->dump());
-  return found->get<std::string>();
-}
-
-struct InitializerRow {
-  const char* name;
-  Initializer (*make)(const Json& config);
-};
-
-const InitializerRow kInitializers[] = {
-    {"zeros", [](const Json&) { return Zeros(); }},
-    {"ones", [](const Json&) { return Ones(); }},
-    {"constant", [](const Json& c) { return Constant({number_in(c, "value", 0)}); }},
-    {"random_normal",
-     [](const Json& c) {
-       return RandomNormal({number_in(c, "mean", 0), number_in(c, "stddev", 0.05), seed_in(c)});
-     }},
-    {"random_uniform",
-     [](const Json& c) {
-       return RandomUniform(
-           {number_in(c, "minval", -0.05), number_in(c, "maxval", 0.05), seed_in(c)});
-     }},
-    {"truncated_normal",
-     [](const Json& c) {
-       return TruncatedNormal({number_in(c, "mean", 0), number_in(c, "stddev", 0.05), seed_in(c)});
-     }},
-    {"variance_scaling",
-     [](const Json& c) {
-       return VarianceScaling({number_in(c, "scale", 1), word(c, "mode", "fan_in"),
-                               word(c, "distribution", "normal"), seed_in(c)});
-     }},
-    {"glorot_normal", [](const Json& c) { return GlorotNormal({seed_in(c)}); }},
-    {"glorot_uniform", [](const Json& c) { return GlorotUniform({seed_in(c)}); }},
-    {"he_normal", [](const Json& c) { return HeNormal({seed_in(c)}); }},
-    {"he_uniform", [](const Json& c) { return HeUniform({seed_in(c)}); }},
-    {"lecun_normal", [](const Json& c) { return LecunNormal({seed_in(c)}); }},
-    {"lecun_uniform", [](const Json& c) { return LecunUniform({seed_in(c)}); }},
-    {"orthogonal", [](const Json& c) { return Orthogonal({number_in(c, "gain", 1), seed_in(c)}); }},
-    {"identity", [](const Json& c) { return Identity({number_in(c, "gain", 1)}); }},
+constexpr detail::Row<Initializer> kInitializers[] = {
+    {"zeros", [](Fields&) { return Zeros(); }},
+    {"ones", [](Fields&) { return Ones(); }},
+    {"constant", made_by<Constant>},
+    {"random_normal", made_by<RandomNormal>},
+    {"random_uniform", made_by<RandomUniform>},
+    {"truncated_normal", made_by<TruncatedNormal>},
+    {"variance_scaling", made_by<VarianceScaling>},
+    {"glorot_normal", made_by<GlorotNormal>},
+    {"glorot_uniform", made_by<GlorotUniform>},
+    {"he_normal", made_by<HeNormal>},
+    {"he_uniform", made_by<HeUniform>},
+    {"lecun_normal", made_by<LecunNormal>},
+    {"lecun_uniform", made_by<LecunUniform>},
+    {"orthogonal", made_by<Orthogonal>},
+    {"identity", made_by<Identity>},
 };
 
 }  // namespace
 
-namespace detail {
-
-Initializer initializer_from(const std::string& name, const Json& config) {
-  std::string known;
-  for (const InitializerRow& row : kInitializers) {
-    if (plain_name(row.name) == plain_name(name)) return row.make(config);
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  }
-  raise<ValueError>("initializer: no such one: \"{}\" (there are: {})", name, known);
+Initializer detail::initializer_named(const std::string& name, Fields&& settings) {
+  return make_named("initializer", kInitializers, name, settings);
 }
-
-}  // namespace detail
 
 Tensor Initializer::operator()(const Shape& shape, DType dtype, std::source_location site) const {
   return detail::call_part("initializer", *this, site, [&] { return function()(shape, dtype); });
@@ -169,42 +142,35 @@ Tensor Initializer::operator()(const Shape& shape, DType dtype, std::source_loca
 
 Initializer::Initializer(const char* name) : Initializer(std::string(name)) {}
 Initializer::Initializer(const std::string& name)
-    : Initializer(detail::initializer_from(name, Json::object())) {}
+    : Initializer(detail::initializer_named(name, detail::Unwritten())) {}
 
 Initializer Zeros() {
-  return named("Zeros", Json::object(),
-               [](const Shape& shape, DType dtype) { return zeros(shape, dtype); });
+  return named("Zeros", "{}", [](const Shape& shape, DType dtype) { return zeros(shape, dtype); });
 }
 Initializer Ones() {
-  return named("Ones", Json::object(),
-               [](const Shape& shape, DType dtype) { return ones(shape, dtype); });
+  return named("Ones", "{}", [](const Shape& shape, DType dtype) { return ones(shape, dtype); });
 }
 Initializer Constant(ConstantOptions o) {
-  return named("Constant", {{"value", o.value}},
+  return named("Constant", config_of(o),
                [o](const Shape& shape, DType dtype) { return full(shape, o.value, dtype); });
 }
 Initializer RandomNormal(RandomNormalOptions o) {
-  return named("RandomNormal", {{"mean", o.mean}, {"stddev", o.stddev}, {"seed", json_of(o.seed)}},
-               [o](const Shape& shape, DType dtype) {
-                 const Seeded seeded(o.seed);
-                 return random::normal(shape, {o.mean, o.stddev, dtype});
-               });
+  return named("RandomNormal", config_of(o), [o](const Shape& shape, DType dtype) {
+    const Seeded seeded(o.seed);
+    return random::normal(shape, {o.mean, o.stddev, dtype});
+  });
 }
 Initializer RandomUniform(RandomUniformOptions o) {
-  return named("RandomUniform",
-               {{"minval", o.minval}, {"maxval", o.maxval}, {"seed", json_of(o.seed)}},
-               [o](const Shape& shape, DType dtype) {
-                 const Seeded seeded(o.seed);
-                 return random::uniform(shape, {o.minval, o.maxval, dtype});
-               });
+  return named("RandomUniform", config_of(o), [o](const Shape& shape, DType dtype) {
+    const Seeded seeded(o.seed);
+    return random::uniform(shape, {o.minval, o.maxval, dtype});
+  });
 }
 Initializer TruncatedNormal(RandomNormalOptions o) {
-  return named("TruncatedNormal",
-               {{"mean", o.mean}, {"stddev", o.stddev}, {"seed", json_of(o.seed)}},
-               [o](const Shape& shape, DType dtype) {
-                 const Seeded seeded(o.seed);
-                 return random::truncated_normal(shape, {o.mean, o.stddev, dtype});
-               });
+  return named("TruncatedNormal", config_of(o), [o](const Shape& shape, DType dtype) {
+    const Seeded seeded(o.seed);
+    return random::truncated_normal(shape, {o.mean, o.stddev, dtype});
+  });
 }
 Initializer VarianceScaling(VarianceScalingOptions o) {
   // Files of TensorFlow.js and older Keras say so.
@@ -222,35 +188,27 @@ Initializer VarianceScaling(VarianceScalingOptions o) {
         "VarianceScaling: no such distribution: \"{}\" (normal, untruncated_normal, uniform)",
         o.distribution);
   }
-  return named("VarianceScaling",
-               {{"scale", o.scale},
-                {"mode", o.mode},
-                {"distribution", o.distribution},
-                {"seed", json_of(o.seed)}},
+  return named("VarianceScaling", config_of(o),
                [o](const Shape& shape, DType dtype) { return scaled(o, shape, dtype); });
 }
 Initializer GlorotNormal(SeedOptions o) {
-  return scaling("GlorotNormal", 1, "fan_avg", "normal", o.seed);
+  return scaling("GlorotNormal", 1, "fan_avg", "normal", o);
 }
 Initializer GlorotUniform(SeedOptions o) {
-  return scaling("GlorotUniform", 1, "fan_avg", "uniform", o.seed);
+  return scaling("GlorotUniform", 1, "fan_avg", "uniform", o);
 }
-Initializer HeNormal(SeedOptions o) { return scaling("HeNormal", 2, "fan_in", "normal", o.seed); }
-Initializer HeUniform(SeedOptions o) {
-  return scaling("HeUniform", 2, "fan_in", "uniform", o.seed);
-}
-Initializer LecunNormal(SeedOptions o) {
-  return scaling("LecunNormal", 1, "fan_in", "normal", o.seed);
-}
+Initializer HeNormal(SeedOptions o) { return scaling("HeNormal", 2, "fan_in", "normal", o); }
+Initializer HeUniform(SeedOptions o) { return scaling("HeUniform", 2, "fan_in", "uniform", o); }
+Initializer LecunNormal(SeedOptions o) { return scaling("LecunNormal", 1, "fan_in", "normal", o); }
 Initializer LecunUniform(SeedOptions o) {
-  return scaling("LecunUniform", 1, "fan_in", "uniform", o.seed);
+  return scaling("LecunUniform", 1, "fan_in", "uniform", o);
 }
 Initializer Orthogonal(OrthogonalOptions o) {
-  return named("Orthogonal", {{"gain", o.gain}, {"seed", json_of(o.seed)}},
+  return named("Orthogonal", config_of(o),
                [o](const Shape& shape, DType dtype) { return orthogonal(o, shape, dtype); });
 }
 Initializer Identity(GainOptions o) {
-  return named("Identity", {{"gain", o.gain}}, [o](const Shape& shape, DType dtype) {
+  return named("Identity", config_of(o), [o](const Shape& shape, DType dtype) {
     if (shape.rank() != 2) raise<ShapeError>("Identity: a weight of rank 2: {}", shape);
     const Tensor rows = reshape(arange(shape[0]), {shape[0], 1});
     return cast(equal(rows, arange(shape[1])), dtype) * o.gain;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "nn/config.h"
+#include "nn/fields.h"
 #include "tenure/nn/losses.h"
 
 namespace tenure::nn::detail {
@@ -13,7 +13,7 @@ namespace tenure::nn::detail {
 struct LossSpec {
   std::string class_name;  // empty for a function of the user's
   std::string name;
-  Json config;  // without name and reduction
+  Settings settings;  // without name and reduction
   Reduction reduction = Reduction::sum_over_batch_size;
   std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)> per_example;
   std::function<Tensor(const Tensor& values, const Tensor& y_true)> counts;  // 0 for what does not
@@ -28,8 +28,8 @@ struct LossAccess {
   static const LossSpec& spec(const Loss& loss) { return *loss.spec_; }
 };
 
-// The loss of that name, or none; `config` are its settings.
-std::optional<Loss> find_loss(const std::string& name, const Json& config);
+// The loss of that name, or none.
+std::optional<Loss> find_loss(const std::string& name, Fields& settings);
 std::string loss_names();  // "mean_squared_error, ..."
 
 }  // namespace tenure::nn::detail

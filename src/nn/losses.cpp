@@ -1,15 +1,10 @@
 #include "tenure/nn/losses.h"
 
-#include <fmt/format.h>
-
-#include <array>
-
 #include "core/raise.h"
 #include "memory/context.h"
 #include "nn/loss_functions.h"
 #include "nn/loss_spec.h"
 #include "nn/parts.h"
-#include "nn/training_parts.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
@@ -17,27 +12,10 @@
 
 namespace tenure::nn {
 
-using detail::Json;
 using detail::LossAccess;
 using detail::LossSpec;
 
 namespace {
-
-constexpr std::array<const char*, 4> kReductions{"sum_over_batch_size", "sum", "none",
-                                                 "mean_with_sample_weight"};
-
-Reduction reduction_in(const Json& config) {
-  const auto found = config.find("reduction");
-  if (found == config.end()) return Reduction::sum_over_batch_size;
-  if (found->is_null()) return Reduction::none;
-  const std::string name = found->is_string() ? found->get<std::string>() : found->dump();
-  if (name == "auto" || name == "mean") return Reduction::sum_over_batch_size;
-  for (std::size_t i = 0; i < kReductions.size(); ++i) {
-    if (name == kReductions[i]) return static_cast<Reduction>(i);
-  }
-  raise<ValueError>("loss: no such reduction: \"{}\" (there are: {})", name,
-                    fmt::join(kReductions, ", "));
-}
 
 // Examples that count for nothing do not count in the mean either.
 Tensor mean_of_valid(const Tensor& values, const Tensor& valid) {
@@ -53,7 +31,7 @@ Loss::Loss(std::function<Tensor(Tensor, Tensor)> fn, std::string name, Reduction
     : spec_(std::make_shared<const LossSpec>(
           LossSpec{.class_name = {},
                    .name = name.empty() ? "loss" : std::move(name),
-                   .config = Json::object(),
+                   .settings = {},
                    .reduction = reduction,
                    .per_example =
                        [fn = std::move(fn)](const Tensor& y_true, const Tensor& y_pred) {
@@ -65,7 +43,7 @@ Loss::Loss(std::function<Tensor(Tensor, Tensor)> fn, std::string name, Reduction
                    .on_logits = {}})) {}
 
 Loss::Loss(const char* name) : Loss(std::string(name)) {}
-Loss::Loss(const std::string& name) : Loss(detail::loss_from_json(Json(name))) {}
+Loss::Loss(const std::string& name) : Loss(detail::loss_named(name, detail::Unwritten())) {}
 
 Tensor Loss::per_example(const Tensor& y_true, const Tensor& y_pred,
                          std::source_location site) const {
@@ -110,10 +88,11 @@ std::string Loss::name() const { return spec_->name; }
 std::string Loss::class_name() const { return spec_->class_name; }
 Reduction Loss::reduction() const { return spec_->reduction; }
 std::string Loss::config() const {
-  Json config{{"name", spec_->name},
-              {"reduction", kReductions[static_cast<std::size_t>(spec_->reduction)]}};
-  config.update(spec_->config);
-  return config.dump();
+  return detail::written([this](detail::Fields& visit) {
+    LossOptions common{spec_->reduction, spec_->name};
+    TENURE_FIELDS(visit, common, name, reduction);
+    if (spec_->settings) spec_->settings(visit);
+  });
 }
 
 std::optional<Loss> Loss::before(const std::string& activation) const {
@@ -125,57 +104,31 @@ std::optional<Loss> Loss::before(const std::string& activation) const {
 
 namespace detail {
 
-template <class V>
-void fields(V&, LossOptions&) {}
-template <class V>
-void fields(V& visit, CrossentropyOptions& o) {
-  visit("from_logits", o.from_logits);
-  visit("label_smoothing", o.label_smoothing);
-  visit("axis", o.axis);
+void fields(Fields&, LossOptions&) {}
+void fields(Fields& visit, CrossentropyOptions& o) {
+  TENURE_FIELDS(visit, o, from_logits, label_smoothing, axis);
 }
-template <class V>
-void fields(V& visit, SparseCrossentropyOptions& o) {
-  visit("from_logits", o.from_logits);
-  visit("ignore_class", o.ignore_class);
-  visit("axis", o.axis);
+void fields(Fields& visit, SparseCrossentropyOptions& o) {
+  TENURE_FIELDS(visit, o, from_logits, ignore_class, axis);
 }
-template <class V>
-void fields(V& visit, BinaryFocalCrossentropyOptions& o) {
-  visit("apply_class_balancing", o.apply_class_balancing);
-  visit("alpha", o.alpha);
-  visit("gamma", o.gamma);
-  visit("from_logits", o.from_logits);
-  visit("label_smoothing", o.label_smoothing);
-  visit("axis", o.axis);
+void fields(Fields& visit, BinaryFocalCrossentropyOptions& o) {
+  TENURE_FIELDS(visit, o, apply_class_balancing, alpha, gamma, from_logits, label_smoothing, axis);
 }
-template <class V>
-void fields(V& visit, CategoricalFocalCrossentropyOptions& o) {
-  visit("alpha", o.alpha);
-  visit("gamma", o.gamma);
-  visit("from_logits", o.from_logits);
-  visit("label_smoothing", o.label_smoothing);
-  visit("axis", o.axis);
+void fields(Fields& visit, CategoricalFocalCrossentropyOptions& o) {
+  TENURE_FIELDS(visit, o, alpha, gamma, from_logits, label_smoothing, axis);
 }
-template <class V>
-void fields(V& visit, HuberOptions& o) {
-  visit("delta", o.delta);
-}
-template <class V>
-void fields(V& visit, CosineSimilarityOptions& o) {
-  visit("axis", o.axis);
-}
+void fields(Fields& visit, HuberOptions& o) { TENURE_FIELDS(visit, o, delta); }
+void fields(Fields& visit, CosineSimilarityOptions& o) { TENURE_FIELDS(visit, o, axis); }
 
 namespace {
 
 // A loss with these options, whose formula takes y_true in y_pred's shape.
 template <class O, class F>
 LossSpec loss_spec(const char* class_name, const char* name, O options, F formula) {
-  ConfigWriter writer;
-  fields(writer, options);
   const std::string own = options.name.empty() ? name : options.name;
   return {.class_name = class_name,
           .name = own,
-          .config = writer.take(),
+          .settings = settings_of(options),
           .reduction = options.reduction,
           .per_example =
               [own, formula, options](const Tensor& y_true, const Tensor& y_pred) {
@@ -323,82 +276,34 @@ namespace detail {
 
 namespace {
 
-template <class O, Loss (*kMake)(O)>
-Loss loss_as(const Json& config) {
-  O options;
-  ConfigReader reader(config, "loss");
-  fields(reader, options);
-  reader("name", options.name);
-  options.reduction = reduction_in(config);
-  return kMake(std::move(options));
-}
-
-struct LossRow {
-  const char* name;
-  const char* other_names;  // each between spaces
-  Loss (*make)(const Json& config);
-};
-constexpr LossRow kLosses[] = {
-    {"mean_squared_error", " mse ", loss_as<LossOptions, MeanSquaredError>},
-    {"mean_absolute_error", " mae ", loss_as<LossOptions, MeanAbsoluteError>},
-    {"mean_absolute_percentage_error", " mape ", loss_as<LossOptions, MeanAbsolutePercentageError>},
-    {"mean_squared_logarithmic_error", " msle ", loss_as<LossOptions, MeanSquaredLogarithmicError>},
-    {"binary_crossentropy", " bce ", loss_as<CrossentropyOptions, BinaryCrossentropy>},
-    {"categorical_crossentropy", "", loss_as<CrossentropyOptions, CategoricalCrossentropy>},
-    {"sparse_categorical_crossentropy", "",
-     loss_as<SparseCrossentropyOptions, SparseCategoricalCrossentropy>},
-    {"binary_focal_crossentropy", "",
-     loss_as<BinaryFocalCrossentropyOptions, BinaryFocalCrossentropy>},
-    {"categorical_focal_crossentropy", "",
-     loss_as<CategoricalFocalCrossentropyOptions, CategoricalFocalCrossentropy>},
-    {"kl_divergence", " kld kullbackleiblerdivergence ", loss_as<LossOptions, KLDivergence>},
-    {"poisson", "", loss_as<LossOptions, Poisson>},
-    {"hinge", "", loss_as<LossOptions, Hinge>},
-    {"squared_hinge", "", loss_as<LossOptions, SquaredHinge>},
-    {"categorical_hinge", "", loss_as<LossOptions, CategoricalHinge>},
-    {"huber", " huberloss ", loss_as<HuberOptions, Huber>},
-    {"log_cosh", "", loss_as<LossOptions, LogCosh>},
-    {"cosine_similarity", " cosineproximity ", loss_as<CosineSimilarityOptions, CosineSimilarity>},
+constexpr Row<Loss> kLosses[] = {
+    {"mean_squared_error", made_by<MeanSquaredError>, " mse "},
+    {"mean_absolute_error", made_by<MeanAbsoluteError>, " mae "},
+    {"mean_absolute_percentage_error", made_by<MeanAbsolutePercentageError>, " mape "},
+    {"mean_squared_logarithmic_error", made_by<MeanSquaredLogarithmicError>, " msle "},
+    {"binary_crossentropy", made_by<BinaryCrossentropy>, " bce "},
+    {"categorical_crossentropy", made_by<CategoricalCrossentropy>},
+    {"sparse_categorical_crossentropy", made_by<SparseCategoricalCrossentropy>},
+    {"binary_focal_crossentropy", made_by<BinaryFocalCrossentropy>},
+    {"categorical_focal_crossentropy", made_by<CategoricalFocalCrossentropy>},
+    {"kl_divergence", made_by<KLDivergence>, " kld kullbackleiblerdivergence "},
+    {"poisson", made_by<Poisson>},
+    {"hinge", made_by<Hinge>},
+    {"squared_hinge", made_by<SquaredHinge>},
+    {"categorical_hinge", made_by<CategoricalHinge>},
+    {"huber", made_by<Huber>, " huberloss "},
+    {"log_cosh", made_by<LogCosh>},
+    {"cosine_similarity", made_by<CosineSimilarity>, " cosineproximity "},
 };
 
 }  // namespace
 
-std::optional<Loss> find_loss(const std::string& name, const Json& config) {
-  const std::string plain = plain_name(name);
-  for (const LossRow& row : kLosses) {
-    if (plain_name(row.name) == plain ||
-        std::string_view(row.other_names).find(" " + plain + " ") != std::string_view::npos) {
-      return row.make(config);
-    }
-  }
-  return std::nullopt;
+std::optional<Loss> find_loss(const std::string& name, Fields& settings) {
+  return find_named(kLosses, name, settings);
 }
-
-std::string loss_names() {
-  std::string names;
-  for (const LossRow& row : kLosses) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  }
-  return names;
-}
-
-Loss loss_from_json(const Json& json) {
-  auto [name, config] = named_config(json, "loss");
-  // How Keras writes a loss that was given as a function.
-  if (name == "LossFunctionWrapper" && config.contains("fn") && config["fn"].is_string()) {
-    name = config["fn"].get<std::string>();
-  }
-  std::optional<Loss> loss = find_loss(name, config);
-  if (!loss) raise<ValueError>("loss: no such one: \"{}\" (there are: {})", name, loss_names());
-  return *std::move(loss);
-}
-
-Json to_json(const Loss& loss) {
-  if (loss.class_name().empty()) {
-    raise<UnsupportedError>("loss \"{}\": a function of your own cannot be written to a file",
-                            loss.name());
-  }
-  return {{"class_name", loss.class_name()}, {"config", Json::parse(loss.config())}};
+std::string loss_names() { return names_of(kLosses); }
+Loss loss_named(const std::string& name, Fields&& settings) {
+  return make_named("loss", kLosses, name, settings);
 }
 
 }  // namespace detail

@@ -5,28 +5,32 @@
 #include <optional>
 #include <string>
 
-#include "nn/config.h"
+#include "nn/fields.h"
 #include "tenure/nn/metrics.h"
 
 namespace tenure::nn::detail {
 
-// A metric whose settings are JSON; made again from its own function for a fresh one.
+// A metric of the library's; made again from its own function for a fresh one.
 class ConfiguredMetric : public MetricBase {
  public:
-  ConfiguredMetric(std::string class_name, std::string name, Json settings)
+  ConfiguredMetric(std::string class_name, std::string name, Settings settings)
       : MetricBase(std::move(name)),
         class_name_(std::move(class_name)),
         settings_(std::move(settings)) {}
   const char* class_name() const override { return class_name_.c_str(); }
   std::string config() const override {
-    Json config{{"name", name()}, {"dtype", "float32"}};
-    config.update(settings_);
-    return config.dump();
+    return written([this](Fields& visit) {
+      std::string own = name();
+      DType dtype = DType::float32;
+      visit("name", own);
+      visit("dtype", dtype);
+      if (settings_) settings_(visit);
+    });
   }
 
  private:
   std::string class_name_;
-  Json settings_;
+  Settings settings_;
 };
 
 inline std::string name_or(const std::string& name, const char* otherwise) {
@@ -34,8 +38,10 @@ inline std::string name_or(const std::string& name, const char* otherwise) {
 }
 
 // The metric of that name, or none.
-std::optional<Metric> find_mean_metric(const std::string& name, const Json& config);
-std::optional<Metric> find_confusion_metric(const std::string& name, const Json& config);
+std::optional<Metric> find_mean_metric(const std::string& name, Fields& settings);
+std::optional<Metric> find_confusion_metric(const std::string& name, Fields& settings);
+std::string mean_metric_names();
+std::string confusion_metric_names();
 
 double ratio(double part, double whole);  // 0 of nothing
 

@@ -16,7 +16,7 @@
 #include "nn/loss_spec.h"
 #include "nn/metric.h"
 #include "nn/no_tapes.h"
-#include "nn/training_parts.h"
+#include "nn/parts.h"
 #include "tensor/assign.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -24,7 +24,6 @@
 namespace tenure::nn {
 
 using detail::EagerScope;
-using detail::Json;
 using tenure::detail::CallScope;
 using tenure::detail::LabelRef;
 
@@ -58,7 +57,9 @@ void MetricBase::add(const Tensor&, const Tensor&) {
   raise<UnsupportedError>("metric \"{}\": measures labels and predictions: call update", name());
 }
 
-std::string MetricBase::config() const { return Json{{"name", name()}}.dump(); }
+std::string MetricBase::config() const {
+  return detail::written([this](detail::Fields& visit) { visit("name", state_->name); });
+}
 
 void MetricBase::accumulate(std::vector<Part> parts) {
   detail::MetricState& state = *state_;
@@ -99,7 +100,7 @@ std::vector<double> MetricBase::numbers(std::size_t part) const {
 Metric::Metric(const char* name) : Metric(std::string(name)) {}
 // It goes by the name that it was asked for with.
 Metric::Metric(const std::string& name)
-    : Metric(detail::metric_from_json({{"class_name", name}, {"config", {{"name", name}}}})) {}
+    : Metric(detail::metric_named(name, detail::Unwritten(name))) {}
 
 void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
                     std::source_location site) const {
@@ -170,34 +171,14 @@ namespace detail {
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
-Metric metric_from_json(const Json& json) {
-  auto [name, config] = named_config(json, "metric");
-  // How Keras writes a metric that was given as a function.
-  if (name == "MeanMetricWrapper" && config.contains("fn") && config["fn"].is_string()) {
-    name = config["fn"].get<std::string>();
-  }
-  std::optional<Metric> metric = find_mean_metric(name, config);
-  if (!metric) metric = find_confusion_metric(name, config);
+Metric metric_named(const std::string& name, Fields&& settings) {
+  std::optional<Metric> metric = find_mean_metric(name, settings);
+  if (!metric) metric = find_confusion_metric(name, settings);
   if (metric) return *std::move(metric);
-  if (const std::optional<Loss> loss = find_loss(name, config)) return Metric(*loss);
-  raise<ValueError>(
-      "metric: no such one: \"{}\" (there are: accuracy, crossentropy, binary_accuracy, "
-      "categorical_accuracy, sparse_categorical_accuracy, top_k_categorical_accuracy, "
-      "sparse_top_k_categorical_accuracy, root_mean_squared_error, mean, sum, true_positives, "
-      "true_negatives, false_positives, false_negatives, precision, recall, auc, f1_score, "
-      "fbeta_score, mean_io_u, {})",
-      name, loss_names());
-}
-
-Json to_json(const Metric& metric) {
-  const std::string class_name = metric.class_name();
-  // Of no kind yet.
-  if (class_name == "accuracy" || class_name == "crossentropy") return metric.name();
-  if (class_name.empty()) {
-    raise<UnsupportedError>("metric \"{}\": a function of your own cannot be written to a file",
-                            metric.name());
-  }
-  return {{"class_name", class_name}, {"config", Json::parse(metric.config())}};
+  if (const std::optional<Loss> loss = find_loss(name, settings)) return Metric(*loss);
+  raise_no_such("metric", name,
+                fmt::format("accuracy, crossentropy, {}, {}, {}", mean_metric_names(),
+                            confusion_metric_names(), loss_names()));
 }
 
 }  // namespace detail

@@ -1,6 +1,5 @@
 // Metrics of right and wrong classes.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/raise.h"
@@ -19,6 +18,46 @@ namespace detail {
 
 namespace {
 
+// Null in files where it is empty.
+template <class T>
+void field_or_null(Fields& visit, const char* key, T& value) {
+  std::optional<T> some;
+  if (!value.empty()) some = std::move(value);
+  visit(key, some);
+  value = std::move(some).value_or(T());
+}
+
+struct F1Options : FBetaScoreOptions {};
+void fields(Fields& visit, F1Options& o) {
+  field_or_null(visit, "average", o.average);
+  TENURE_FIELDS(visit, o, threshold);
+}
+
+}  // namespace
+
+void fields(Fields& visit, ConfusionOptions& o) {
+  field_or_null(visit, "thresholds", o.thresholds);
+  TENURE_FIELDS(visit, o, top_k, class_id);
+}
+void fields(Fields& visit, AUCOptions& o) {
+  bool multi_label = false;  // there is no other
+  TENURE_FIELDS(visit, o, num_thresholds, curve, summation_method);
+  visit("multi_label", multi_label);
+  field_or_null(visit, "thresholds", o.thresholds);
+  TENURE_FIELDS(visit, o, from_logits);
+  // Keras writes the ones that it added as well.
+  if (visit.reads()) std::erase_if(o.thresholds, [](double each) { return each < 0 || each > 1; });
+}
+void fields(Fields& visit, FBetaScoreOptions& o) {
+  field_or_null(visit, "average", o.average);
+  TENURE_FIELDS(visit, o, threshold, beta);
+}
+void fields(Fields& visit, MeanIoUOptions& o) {
+  TENURE_FIELDS(visit, o, num_classes, ignore_class, sparse_y_true, sparse_y_pred);
+}
+
+namespace {
+
 constexpr double kLowest = -1e10;  // below any score
 
 // Counts at each of T rising thresholds.
@@ -30,7 +69,7 @@ struct Counts {
 // with the number of thresholds.
 class ThresholdMetric : public ConfiguredMetric {
  public:
-  ThresholdMetric(const char* class_name, std::string name, Json settings,
+  ThresholdMetric(const char* class_name, std::string name, Settings settings,
                   std::vector<double> thresholds)
       : ConfiguredMetric(class_name, std::move(name), std::move(settings)),
         thresholds_(std::move(thresholds)) {
@@ -74,24 +113,10 @@ class ThresholdMetric : public ConfiguredMetric {
 
 using FromCounts = double (*)(const Counts& counts, std::size_t at);
 
-std::vector<double> thresholds_of(const ConfusionOptions& o) {
-  if (!o.thresholds.empty()) return o.thresholds;
-  return {o.top_k ? kLowest : 0.5};
-}
-
-template <class T>
-Json json_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 class ConfusionMetric final : public ThresholdMetric {
  public:
   ConfusionMetric(const char* class_name, ConfusionOptions options, FromCounts result)
-      : ThresholdMetric(class_name, options.name,
-                        {{"thresholds", thresholds_of(options)},
-                         {"top_k", json_or_null(options.top_k)},
-                         {"class_id", json_or_null(options.class_id)}},
-                        thresholds_of(options)),
+      : ThresholdMetric(class_name, options.name, settings_of(options), options.thresholds),
         options_(std::move(options)),
         result_(result) {
     if (options_.top_k && *options_.top_k < 1) {
@@ -139,10 +164,9 @@ class ConfusionMetric final : public ThresholdMetric {
 Metric confusion_metric(const char* class_name, const char* name, ConfusionOptions options,
                         FromCounts result) {
   if (options.name.empty()) options.name = name;
+  if (options.thresholds.empty()) options.thresholds = {options.top_k ? kLowest : 0.5};
   return Metric(std::make_shared<ConfusionMetric>(class_name, std::move(options), result));
 }
-
-constexpr std::array<const char*, 3> kSummations{"interpolation", "minoring", "majoring"};
 
 // Even, or the user's; one just below 0 and one just above 1, so that the curve is whole.
 std::vector<double> curve_thresholds(const AUCOptions& o) {
@@ -170,15 +194,7 @@ std::vector<double> curve_thresholds(const AUCOptions& o) {
 class AUCMetric final : public ThresholdMetric {
  public:
   explicit AUCMetric(AUCOptions options)
-      : ThresholdMetric(
-            "AUC", options.name,
-            {{"num_thresholds", options.num_thresholds},
-             {"curve", options.curve == Curve::roc ? "ROC" : "PR"},
-             {"summation_method", kSummations[static_cast<std::size_t>(options.summation_method)]},
-             {"multi_label", false},
-             {"thresholds", options.thresholds.empty() ? Json(nullptr) : Json(options.thresholds)},
-             {"from_logits", options.from_logits}},
-            curve_thresholds(options)),
+      : ThresholdMetric("AUC", options.name, settings_of(options), curve_thresholds(options)),
         options_(std::move(options)) {}
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weights) override {
     const Pair pair = paired(name(), y_true, y_pred);
@@ -231,7 +247,7 @@ class AUCMetric final : public ThresholdMetric {
 class FBetaMetric final : public ConfiguredMetric {
  public:
   FBetaMetric(const char* class_name, FBetaScoreOptions options)
-      : ConfiguredMetric(class_name, options.name, settings_of(class_name, options)),
+      : ConfiguredMetric(class_name, options.name, settings_for(class_name, options)),
         options_(std::move(options)) {
     const std::string& average = options_.average;
     if (!average.empty() && average != "macro" && average != "micro" && average != "weighted") {
@@ -285,11 +301,8 @@ class FBetaMetric final : public ConfiguredMetric {
   }
 
  private:
-  static Json settings_of(const std::string& class_name, const FBetaScoreOptions& o) {
-    Json settings{{"average", o.average.empty() ? Json(nullptr) : Json(o.average)},
-                  {"threshold", json_or_null(o.threshold)}};
-    if (class_name == "FBetaScore") settings["beta"] = o.beta;
-    return settings;
+  static Settings settings_for(std::string_view class_name, const FBetaScoreOptions& o) {
+    return class_name == "F1Score" ? settings_of(F1Options{o}) : settings_of(o);
   }
   FBetaScoreOptions options_;
 };
@@ -297,11 +310,7 @@ class FBetaMetric final : public ConfiguredMetric {
 class MeanIoUMetric final : public ConfiguredMetric {
  public:
   explicit MeanIoUMetric(MeanIoUOptions options)
-      : ConfiguredMetric("MeanIoU", options.name,
-                         {{"num_classes", options.num_classes},
-                          {"ignore_class", json_or_null(options.ignore_class)},
-                          {"sparse_y_true", options.sparse_y_true},
-                          {"sparse_y_pred", options.sparse_y_pred}}),
+      : ConfiguredMetric("MeanIoU", options.name, settings_of(options)),
         options_(std::move(options)) {
     if (options_.num_classes < 1) {
       raise<ValueError>("MeanIoU: num_classes must be positive: {}", options_.num_classes);
@@ -353,101 +362,25 @@ class MeanIoUMetric final : public ConfiguredMetric {
   MeanIoUOptions options_;
 };
 
-std::vector<double> numbers_in(const Json& config, const char* key) {
-  const auto found = config.find(key);
-  if (found == config.end() || found->is_null()) return {};
-  std::vector<double> numbers;
-  if (found->is_number()) numbers.push_back(found->get<double>());
-  if (found->is_array()) {
-    for (const Json& each : *found) {
-      if (each.is_number()) numbers.push_back(each.get<double>());
-    }
-  }
-  if (numbers.empty() || (found->is_array() && numbers.size() != found->size())) {
-    raise<ValueError>("metric: {} should be a number or a list of numbers: {}", key, found->dump());
-  }
-  return numbers;
-}
-
-ConfusionOptions confusion_options(const Json& config) {
-  ConfusionOptions options;
-  ConfigReader reader(config, "metric");
-  options.thresholds = numbers_in(config, "thresholds");
-  reader("top_k", options.top_k);
-  reader("class_id", options.class_id);
-  reader("name", options.name);
-  return options;
-}
-
-AUCOptions auc_options(const Json& config) {
-  AUCOptions options;
-  ConfigReader reader(config, "AUC");
-  std::string curve = "ROC", summation = kSummations[0];
-  reader("num_thresholds", options.num_thresholds);
-  reader("curve", curve);
-  reader("summation_method", summation);
-  reader("from_logits", options.from_logits);
-  reader("name", options.name);
-  options.thresholds = numbers_in(config, "thresholds");
-  // Keras writes the ones that it added as well.
-  std::erase_if(options.thresholds, [](double each) { return each < 0 || each > 1; });
-  if (curve != "ROC" && curve != "PR") {
-    raise<ValueError>("AUC: no such curve: \"{}\" (there are: ROC, PR)", curve);
-  }
-  options.curve = curve == "ROC" ? Curve::roc : Curve::pr;
-  const auto* const found = std::ranges::find(kSummations, summation);
-  if (found == kSummations.end()) {
-    raise<ValueError>("AUC: no such summation_method: \"{}\" (there are: {})", summation,
-                      fmt::join(kSummations, ", "));
-  }
-  options.summation_method = static_cast<Summation>(found - kSummations.begin());
-  return options;
-}
-
-FBetaScoreOptions fbeta_options(const Json& config) {
-  FBetaScoreOptions options;
-  ConfigReader reader(config, "FBetaScore");
-  if (config.contains("average") && !config["average"].is_null()) {
-    reader("average", options.average);
-  }
-  reader("beta", options.beta);
-  reader("threshold", options.threshold);
-  reader("name", options.name);
-  return options;
-}
-
-MeanIoUOptions mean_iou_options(const Json& config) {
-  MeanIoUOptions options;
-  ConfigReader reader(config, "MeanIoU");
-  reader("num_classes", options.num_classes);
-  reader("ignore_class", options.ignore_class);
-  reader("sparse_y_true", options.sparse_y_true);
-  reader("sparse_y_pred", options.sparse_y_pred);
-  reader("name", options.name);
-  return options;
-}
+constexpr Row<Metric> kConfusionMetrics[] = {
+    {"true_positives", made_by<TruePositives>},
+    {"true_negatives", made_by<TrueNegatives>},
+    {"false_positives", made_by<FalsePositives>},
+    {"false_negatives", made_by<FalseNegatives>},
+    {"precision", made_by<Precision>},
+    {"recall", made_by<Recall>},
+    {"auc", made_by<AUC>},
+    {"f1_score", made_by<F1Score>},
+    {"fbeta_score", made_by<FBetaScore>},
+    {"mean_io_u", made_by<MeanIoU>},
+};
 
 }  // namespace
 
-std::optional<Metric> find_confusion_metric(const std::string& name, const Json& config) {
-  const std::string plain = plain_name(name);
-  struct Row {
-    const char* name;
-    Metric (*make)(ConfusionOptions);
-  };
-  static constexpr Row kRows[] = {
-      {"truepositives", TruePositives},   {"truenegatives", TrueNegatives},
-      {"falsepositives", FalsePositives}, {"falsenegatives", FalseNegatives},
-      {"precision", Precision},           {"recall", Recall}};
-  for (const Row& row : kRows) {
-    if (plain == row.name) return row.make(confusion_options(config));
-  }
-  if (plain == "auc") return AUC(auc_options(config));
-  if (plain == "f1score") return F1Score(fbeta_options(config));
-  if (plain == "fbetascore") return FBetaScore(fbeta_options(config));
-  if (plain == "meaniou") return MeanIoU(mean_iou_options(config));
-  return std::nullopt;
+std::optional<Metric> find_confusion_metric(const std::string& name, Fields& settings) {
+  return find_named(kConfusionMetrics, name, settings);
 }
+std::string confusion_metric_names() { return names_of(kConfusionMetrics); }
 
 }  // namespace detail
 

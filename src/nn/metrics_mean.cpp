@@ -17,6 +17,10 @@ namespace tenure::nn {
 
 namespace detail {
 
+void fields(Fields&, MetricOptions&) {}
+void fields(Fields& visit, BinaryAccuracyOptions& o) { TENURE_FIELDS(visit, o, threshold); }
+void fields(Fields& visit, TopKOfClassesOptions& o) { TENURE_FIELDS(visit, o, k); }
+
 namespace {
 
 // Values per example, and which of them count: all where it is empty.
@@ -31,7 +35,7 @@ enum class Kind { mean, sum, root_mean };
 // Total and weight of what a function gives.
 class MeanMetric : public ConfiguredMetric {
  public:
-  MeanMetric(const std::string& class_name, const std::string& name, const Json& settings,
+  MeanMetric(const std::string& class_name, const std::string& name, const Settings& settings,
              const PerExample& fn, Kind kind = Kind::mean)
       : ConfiguredMetric(class_name, name, settings),
         remake_([=] { return std::make_shared<MeanMetric>(class_name, name, settings, fn, kind); }),
@@ -125,7 +129,7 @@ PerExample sparse_top_k_accuracy(std::int64_t k) {
   };
 }
 
-Metric mean_metric(const char* class_name, std::string name, Json settings, PerExample fn,
+Metric mean_metric(const char* class_name, std::string name, Settings settings, PerExample fn,
                    Kind kind = Kind::mean) {
   return Metric(std::make_shared<MeanMetric>(class_name, std::move(name), std::move(settings),
                                              std::move(fn), kind));
@@ -157,7 +161,7 @@ Labels labels_like(const Tensor& y_true, const Tensor& y_pred) {
 class UnresolvedMetric final : public MeanMetric {
  public:
   UnresolvedMetric(bool accuracy, std::string name)
-      : MeanMetric(accuracy ? "accuracy" : "crossentropy", name, Json::object(),
+      : MeanMetric(accuracy ? "accuracy" : "crossentropy", name, {},
                    [accuracy](const std::string& own, const Tensor& y_true, const Tensor& y_pred) {
                      const Labels labels = labels_like(y_true, y_pred);
                      if (accuracy) return accuracy_for(labels)(own, y_true, y_pred);
@@ -181,14 +185,14 @@ class UnresolvedMetric final : public MeanMetric {
       return nullptr;
     }
     if (accuracy_) {
-      Json settings = Json::object();
-      if (labels == Labels::binary) settings["threshold"] = 0.5;
-      return std::make_shared<MeanMetric>(accuracy_class(labels), name(), std::move(settings),
-                                          accuracy_for(labels));
+      const bool has_threshold = labels == Labels::binary;
+      return std::make_shared<MeanMetric>(
+          accuracy_class(labels), name(),
+          has_threshold ? settings_of(BinaryAccuracyOptions()) : Settings(), accuracy_for(labels));
     }
     const Loss entropy = crossentropy_for(labels);
     return std::make_shared<MeanMetric>(
-        entropy.class_name(), name(), LossAccess::spec(entropy).config,
+        entropy.class_name(), name(), LossAccess::spec(entropy).settings,
         [entropy](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
           return entropy.per_example(y_true, y_pred);
         });
@@ -198,39 +202,31 @@ class UnresolvedMetric final : public MeanMetric {
   bool accuracy_;
 };
 
-std::int64_t whole_in(const Json& config, const char* key, std::int64_t otherwise) {
-  return static_cast<std::int64_t>(number_in(config, key, static_cast<double>(otherwise)));
-}
+constexpr Row<Metric> kMeanMetrics[] = {
+    {"binary_accuracy", made_by<BinaryAccuracy>},
+    {"categorical_accuracy", made_by<CategoricalAccuracy>},
+    {"sparse_categorical_accuracy", made_by<SparseCategoricalAccuracy>},
+    {"top_k_categorical_accuracy", made_by<TopKCategoricalAccuracy>},
+    {"sparse_top_k_categorical_accuracy", made_by<SparseTopKCategoricalAccuracy>},
+    {"root_mean_squared_error", made_by<RootMeanSquaredError>, " rmse "},
+    {"mean", made_by<Mean>},
+    {"sum", made_by<Sum>},
+};
 
 }  // namespace
 
-std::optional<Metric> find_mean_metric(const std::string& name, const Json& config) {
+std::optional<Metric> find_mean_metric(const std::string& name, Fields& settings) {
   const std::string plain = plain_name(name);
-  const std::string own = config.value("name", std::string());
+  if (name == "Accuracy") return made_by<Accuracy>(settings);  // the class; else one of several
   if (plain == "accuracy" || plain == "acc") {
-    // The class, or the name that stands for one of several.
-    if (name == "Accuracy") return Accuracy({own});
     return Metric(std::make_shared<UnresolvedMetric>(true, name));
   }
   if (plain == "crossentropy" || plain == "ce") {
     return Metric(std::make_shared<UnresolvedMetric>(false, name));
   }
-  if (plain == "mean") return Mean({own});
-  if (plain == "sum") return Sum({own});
-  if (plain == "binaryaccuracy") {
-    return BinaryAccuracy({number_in(config, "threshold", 0.5), own});
-  }
-  if (plain == "categoricalaccuracy") return CategoricalAccuracy({own});
-  if (plain == "sparsecategoricalaccuracy") return SparseCategoricalAccuracy({own});
-  if (plain == "topkcategoricalaccuracy") {
-    return TopKCategoricalAccuracy({whole_in(config, "k", 5), own});
-  }
-  if (plain == "sparsetopkcategoricalaccuracy") {
-    return SparseTopKCategoricalAccuracy({whole_in(config, "k", 5), own});
-  }
-  if (plain == "rootmeansquarederror" || plain == "rmse") return RootMeanSquaredError({own});
-  return std::nullopt;
+  return find_named(kMeanMetrics, name, settings);
 }
+std::string mean_metric_names() { return names_of(kMeanMetrics); }
 
 }  // namespace detail
 
@@ -243,7 +239,7 @@ Metric::Metric(const Loss& loss)
         // Losses are to be small, metrics to be read.
         const bool turned = spec.class_name == "CosineSimilarity";
         return std::make_shared<detail::MeanMetric>(
-            spec.class_name, spec.name, spec.config,
+            spec.class_name, spec.name, spec.settings,
             [loss, turned](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
               Tensor values = loss.per_example(y_true, y_pred);
               if (turned) values = -values;
@@ -254,48 +250,45 @@ Metric::Metric(const Loss& loss)
 
 Metric::Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int)
     : base_(std::make_shared<detail::MeanMetric>(
-          "", std::move(name), detail::Json::object(),
+          "", std::move(name), detail::Settings(),
           [fn = std::move(fn)](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
             const tenure::detail::CallbackScope callback;
             return fn(y_true, y_pred);
           })) {}
 
-Metric Mean(MetricOptions o) {
-  return mean_metric("Mean", name_or(o.name, "mean"), detail::Json::object(), {});
-}
+Metric Mean(MetricOptions o) { return mean_metric("Mean", name_or(o.name, "mean"), {}, {}); }
 Metric Sum(MetricOptions o) {
-  return mean_metric("Sum", name_or(o.name, "sum"), detail::Json::object(), {}, detail::Kind::sum);
+  return mean_metric("Sum", name_or(o.name, "sum"), {}, {}, detail::Kind::sum);
 }
 Metric Accuracy(MetricOptions o) {
-  return mean_metric("Accuracy", name_or(o.name, "accuracy"), detail::Json::object(),
-                     detail::accuracy_of_equals);
+  return mean_metric("Accuracy", name_or(o.name, "accuracy"), {}, detail::accuracy_of_equals);
 }
 Metric BinaryAccuracy(BinaryAccuracyOptions o) {
-  return mean_metric("BinaryAccuracy", name_or(o.name, "binary_accuracy"),
-                     {{"threshold", o.threshold}}, detail::binary_accuracy(o.threshold));
+  return mean_metric("BinaryAccuracy", name_or(o.name, "binary_accuracy"), detail::settings_of(o),
+                     detail::binary_accuracy(o.threshold));
 }
 Metric CategoricalAccuracy(MetricOptions o) {
-  return mean_metric("CategoricalAccuracy", name_or(o.name, "categorical_accuracy"),
-                     detail::Json::object(), detail::categorical_accuracy);
+  return mean_metric("CategoricalAccuracy", name_or(o.name, "categorical_accuracy"), {},
+                     detail::categorical_accuracy);
 }
 Metric SparseCategoricalAccuracy(MetricOptions o) {
   return mean_metric("SparseCategoricalAccuracy", name_or(o.name, "sparse_categorical_accuracy"),
-                     detail::Json::object(), detail::sparse_categorical_accuracy);
+                     {}, detail::sparse_categorical_accuracy);
 }
 Metric TopKCategoricalAccuracy(TopKOfClassesOptions o) {
   if (o.k < 1) raise<ValueError>("TopKCategoricalAccuracy: k must be positive: {}", o.k);
   return mean_metric("TopKCategoricalAccuracy", name_or(o.name, "top_k_categorical_accuracy"),
-                     {{"k", o.k}}, detail::top_k_accuracy(o.k));
+                     detail::settings_of(o), detail::top_k_accuracy(o.k));
 }
 Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions o) {
   if (o.k < 1) raise<ValueError>("SparseTopKCategoricalAccuracy: k must be positive: {}", o.k);
   return mean_metric("SparseTopKCategoricalAccuracy",
-                     name_or(o.name, "sparse_top_k_categorical_accuracy"), {{"k", o.k}},
+                     name_or(o.name, "sparse_top_k_categorical_accuracy"), detail::settings_of(o),
                      detail::sparse_top_k_accuracy(o.k));
 }
 Metric RootMeanSquaredError(MetricOptions o) {
   return mean_metric(
-      "RootMeanSquaredError", name_or(o.name, "root_mean_squared_error"), detail::Json::object(),
+      "RootMeanSquaredError", name_or(o.name, "root_mean_squared_error"), {},
       [](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
         const detail::Pair pair = detail::paired(name, y_true, y_pred);
         return square(pair.y_true - pair.y_pred);

@@ -55,8 +55,7 @@ struct InputLayerOptions {
   Shape batch_input_shape = {};
   DType dtype = DType::float32;
 };
-template <class V>
-void fields(V&, InputLayerOptions&) {}
+void fields(Fields&, InputLayerOptions&) {}
 
 // Gives what it is given: where a model begins.
 class InputLayer final : public ConfiguredLayer<InputLayerOptions> {
@@ -96,10 +95,9 @@ Node input_node(Spec spec, std::string name, std::source_location site) {
   return LayerAccess::node(std::make_shared<const NodeCall>(NodeCall{layer, {}, {spec}, site}), 0);
 }
 
-Layer input_layer_from_json(const Json& config) {
+Layer input_layer(Fields& settings) {
   InputLayerOptions options;
-  ConfigReader reader(config, "InputLayer");
-  common_fields(reader, options);
+  layer_fields(settings, options);
   return input_node({options.batch_input_shape, options.dtype}, options.name, {}).layer();
 }
 

@@ -12,7 +12,6 @@
 #include "nn/layer_state.h"
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
-#include "nn/training_parts.h"
 #include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
@@ -229,13 +228,7 @@ OptimizerBase::~OptimizerBase() = default;
 OptimizerBase::Prepared OptimizerBase::prepare(const Step& step) const { return {{step.rate}, {}}; }
 
 std::string OptimizerBase::config() const {
-  OptimizerOptions options = state_->options;
-  if (options.name.empty()) options.name = class_name();
-  detail::ConfigWriter writer;
-  detail::common_optimizer_fields(writer, options);
-  detail::Json json = writer.take();
-  json["learning_rate"] = detail::learning_rate_json(*this);
-  return json.dump();
+  return detail::optimizer_config(*this, state_->options);
 }
 
 // ---- Optimizer
@@ -404,28 +397,13 @@ Disposal Optimizer::dispose(std::source_location site) const {
 
 bool Optimizer::is_disposed() const { return OptimizerAccess::state(*base_).disposed; }
 
-namespace detail {
-
-Json learning_rate_json(const OptimizerBase& base) {
+LearningRate detail::current_rate(const OptimizerBase& base) {
   const OptimizerState& state = OptimizerAccess::state(base);
-  const Schedule& schedule = state.options.learning_rate.schedule();
-  if (schedule.given()) return to_json(schedule);
+  if (state.options.learning_rate.schedule().given()) return state.options.learning_rate;
   const std::lock_guard lock(state.mutex);
   if (!state.learning_rate.defined() || state.disposed) return state.rate;
   const EagerScope eager;
   return state.learning_rate.read().item<double>();
 }
 
-NamedConfig named_config(const Json& json, const char* what) {
-  if (json.is_string()) return {json.get<std::string>(), Json::object()};
-  if (json.is_object() && json.contains("class_name") && json["class_name"].is_string()) {
-    const Json config = json.value("config", Json::object());
-    return {json["class_name"].get<std::string>(), config.is_object() ? config : Json::object()};
-  }
-  std::string found = json.dump();
-  if (found.size() > 60) found = found.substr(0, 60) + "...";
-  raise<ValueError>("{} should be a name or an object with class_name: {}", what, found);
-}
-
-}  // namespace detail
 }  // namespace tenure::nn

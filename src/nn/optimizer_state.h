@@ -8,7 +8,7 @@
 
 #include "memory/fork.h"
 #include "memory/label.h"
-#include "nn/config.h"
+#include "nn/fields.h"
 #include "tenure/nn/optimizers.h"
 
 namespace tenure::nn::detail {
@@ -31,15 +31,14 @@ struct OptimizerAccess {
   static OptimizerState& state(const OptimizerBase& base) { return *base.state_; }
 };
 
-// The settings that every optimizer has, but for the learning rate.
-template <class V, class O>
-void common_optimizer_fields(V& visit, O& o) {
-  visit("name", o.name);
-  visit("weight_decay", o.weight_decay);
-  visit("clipnorm", o.clipnorm);
-  visit("global_clipnorm", o.global_clipnorm);
-  visit("clipvalue", o.clipvalue);
+// The settings that every optimizer has, and this one's.
+template <class O>
+void optimizer_fields(Fields& visit, O& o) {
+  TENURE_FIELDS(visit, o, name, weight_decay, clipnorm, global_clipnorm, clipvalue);
+  fields(visit, o);
+  TENURE_FIELDS(visit, o, learning_rate);
 }
+inline void fields(Fields&, OptimizerOptions&) {}
 
 template <class O>
 OptimizerOptions common_optimizer_options(const O& o) {
@@ -48,7 +47,14 @@ OptimizerOptions common_optimizer_options(const O& o) {
           o.name};
 }
 
-Json learning_rate_json(const OptimizerBase& base);
+LearningRate current_rate(const OptimizerBase& base);
+
+template <class O>
+std::string optimizer_config(const OptimizerBase& base, O options) {
+  options.learning_rate = current_rate(base);
+  if (options.name.empty()) options.name = base.class_name();
+  return written([&](Fields& visit) { optimizer_fields(visit, options); });
+}
 
 // A built-in optimizer: its options, written and read through fields(visit, options).
 template <class O>
@@ -56,16 +62,7 @@ class ConfiguredOptimizer : public OptimizerBase {
  public:
   explicit ConfiguredOptimizer(O options)
       : OptimizerBase(common_optimizer_options(options)), options_(std::move(options)) {}
-  std::string config() const override {
-    O options = options_;
-    if (options.name.empty()) options.name = class_name();
-    ConfigWriter writer;
-    common_optimizer_fields(writer, options);
-    fields(writer, options);
-    Json json = writer.take();
-    json["learning_rate"] = learning_rate_json(*this);
-    return json.dump();
-  }
+  std::string config() const override { return optimizer_config(*this, options_); }
 
  protected:
   const O options_;

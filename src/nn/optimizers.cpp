@@ -1,11 +1,7 @@
 // The optimizers' formulas.
-#include <map>
-
 #include "core/raise.h"
-#include "core/warn.h"
 #include "nn/optimizer_state.h"
 #include "nn/parts.h"
-#include "nn/training_parts.h"
 #include "ops/adam.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -14,53 +10,22 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, SGDOptions& o) {
-  visit("momentum", o.momentum);
-  visit("nesterov", o.nesterov);
+void fields(Fields& visit, SGDOptions& o) { TENURE_FIELDS(visit, o, momentum, nesterov); }
+void fields(Fields& visit, AdamOptions& o) {
+  TENURE_FIELDS(visit, o, beta_1, beta_2, epsilon, amsgrad);
 }
-template <class V, class O>
-void adam_fields(V& visit, O& o) {
-  visit("beta_1", o.beta_1);
-  visit("beta_2", o.beta_2);
-  visit("epsilon", o.epsilon);
+void fields(Fields& visit, AdamWOptions& o) {
+  TENURE_FIELDS(visit, o, beta_1, beta_2, epsilon, amsgrad);
 }
-template <class V>
-void fields(V& visit, AdamOptions& o) {
-  adam_fields(visit, o);
-  visit("amsgrad", o.amsgrad);
+void fields(Fields& visit, AdamaxOptions& o) { TENURE_FIELDS(visit, o, beta_1, beta_2, epsilon); }
+void fields(Fields& visit, RMSpropOptions& o) {
+  TENURE_FIELDS(visit, o, rho, momentum, epsilon, centered);
 }
-template <class V>
-void fields(V& visit, AdamWOptions& o) {
-  adam_fields(visit, o);
-  visit("amsgrad", o.amsgrad);
+void fields(Fields& visit, AdagradOptions& o) {
+  TENURE_FIELDS(visit, o, initial_accumulator_value, epsilon);
 }
-template <class V>
-void fields(V& visit, AdamaxOptions& o) {
-  adam_fields(visit, o);
-}
-template <class V>
-void fields(V& visit, RMSpropOptions& o) {
-  visit("rho", o.rho);
-  visit("momentum", o.momentum);
-  visit("epsilon", o.epsilon);
-  visit("centered", o.centered);
-}
-template <class V>
-void fields(V& visit, AdagradOptions& o) {
-  visit("initial_accumulator_value", o.initial_accumulator_value);
-  visit("epsilon", o.epsilon);
-}
-template <class V>
-void fields(V& visit, AdadeltaOptions& o) {
-  visit("rho", o.rho);
-  visit("epsilon", o.epsilon);
-}
-template <class V>
-void fields(V& visit, LionOptions& o) {
-  visit("beta_1", o.beta_1);
-  visit("beta_2", o.beta_2);
-}
+void fields(Fields& visit, AdadeltaOptions& o) { TENURE_FIELDS(visit, o, rho, epsilon); }
+void fields(Fields& visit, LionOptions& o) { TENURE_FIELDS(visit, o, beta_1, beta_2); }
 
 namespace {
 
@@ -275,78 +240,29 @@ class LionOptimizer final : public ConfiguredOptimizer<LionOptions> {
   }
 };
 
-// An optimizer's constructor, from JSON.
 template <class T, class O>
-Optimizer from_json_as(const Json& config) {
+Optimizer made_of(Fields& settings) {
   O options;
-  ConfigReader reader(config, "optimizer");
-  common_optimizer_fields(reader, options);
-  fields(reader, options);
-  if (const auto rate = config.find("learning_rate"); rate != config.end()) {
-    if (rate->is_number()) {
-      options.learning_rate = rate->template get<double>();
-    } else {
-      options.learning_rate = schedule_from_json(*rate);
-    }
-  }
+  optimizer_fields(settings, options);
   return T(std::move(options));
 }
 
-// Settings under Keras's names, whoever wrote them; what is null keeps its default.
-Json with_keras_names(const std::string& plain, const Json& config) {
-  static const std::map<std::string, std::string> names{{"learningrate", "learning_rate"},
-                                                        {"lr", "learning_rate"},
-                                                        {"beta1", "beta_1"},
-                                                        {"beta2", "beta_2"},
-                                                        {"usenesterov", "nesterov"}};
-  Json named = Json::object();
-  for (const auto& [key, value] : config.items()) {
-    if (value.is_null()) continue;
-    const auto found = names.find(plain_name(key));
-    named[found != names.end() ? found->second : key] = value;
-  }
-  // TensorFlow.js's name for rho; in Keras's older files something else stands beside it.
-  if (plain == "rmsprop" && !named.contains("rho") && named.contains("decay")) {
-    named["rho"] = named["decay"];
-  }
-  if (named.value("use_ema", Json(false)) == Json(true)) {
-    tenure::detail::warn("optimizer: use_ema in a file has no effect");
-  }
-  return named;
-}
-
-struct OptimizerRow {
-  const char* class_name;
-  Optimizer (*make)(const Json& config);
-};
-constexpr OptimizerRow kOptimizers[] = {
-    {"Adadelta", from_json_as<Adadelta, AdadeltaOptions>},
-    {"Adagrad", from_json_as<Adagrad, AdagradOptions>},
-    {"Adam", from_json_as<Adam, AdamOptions>},
-    {"Adamax", from_json_as<Adamax, AdamaxOptions>},
-    {"AdamW", from_json_as<AdamW, AdamWOptions>},
-    {"Lion", from_json_as<Lion, LionOptions>},
-    {"Nadam", from_json_as<Nadam, NadamOptions>},
-    {"RMSprop", from_json_as<RMSprop, RMSpropOptions>},
-    {"SGD", from_json_as<SGD, SGDOptions>},
+constexpr Row<Optimizer> kOptimizers[] = {
+    {"adadelta", made_of<Adadelta, AdadeltaOptions>},
+    {"adagrad", made_of<Adagrad, AdagradOptions>},
+    {"adam", made_of<Adam, AdamOptions>},
+    {"adamax", made_of<Adamax, AdamaxOptions>},
+    {"adamw", made_of<AdamW, AdamWOptions>},
+    {"lion", made_of<Lion, LionOptions>},
+    {"nadam", made_of<Nadam, NadamOptions>},
+    {"rmsprop", made_of<RMSprop, RMSpropOptions>},
+    {"sgd", made_of<SGD, SGDOptions>, " momentum "},  // TensorFlow.js has two
 };
 
 }  // namespace
 
-Optimizer optimizer_from_json(const Json& json) {
-  const auto [name, config] = named_config(json, "optimizer");
-  std::string plain = plain_name(name);
-  if (plain == "momentum") plain = "sgd";  // TensorFlow.js has two
-  std::string known;
-  for (const OptimizerRow& row : kOptimizers) {
-    if (plain_name(row.class_name) == plain) return row.make(with_keras_names(plain, config));
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", plain_name(row.class_name));
-  }
-  raise<ValueError>("optimizer: no such one: \"{}\" (there are: {})", name, known);
-}
-
-Json to_json(const Optimizer& optimizer) {
-  return {{"class_name", optimizer.class_name()}, {"config", Json::parse(optimizer.config())}};
+Optimizer optimizer_named(const std::string& name, Fields&& settings) {
+  return make_named("optimizer", kOptimizers, name, settings);
 }
 
 }  // namespace detail
@@ -356,7 +272,7 @@ Optimizer::Optimizer(const char* name, std::source_location site)
 Optimizer::Optimizer(const std::string& name, std::source_location site)
     : Optimizer([&] {
         const tenure::detail::CallScope call("optimizer", site);
-        return detail::optimizer_from_json(detail::Json(name));
+        return detail::optimizer_named(name, detail::Unwritten());
       }()) {}
 
 SGD::SGD(SGDOptions options, std::source_location site)

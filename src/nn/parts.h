@@ -1,21 +1,17 @@
-// Parts by name and from files.
+// Parts by name.
 #pragma once
 
 #include <optional>
 #include <source_location>
-#include <utility>
 
 #include "memory/context.h"
-#include "nn/config.h"
+#include "nn/fields.h"
+#include "tenure/nn/losses.h"
+#include "tenure/nn/metrics.h"
+#include "tenure/nn/optimizers.h"
 #include "tenure/nn/parts.h"
 
 namespace tenure::nn::detail {
-
-// "glorot_uniform", "glorotUniform" and "GlorotUniform" name the same.
-std::string plain_name(std::string_view name);
-
-// A number in a part's settings.
-double number_in(const Json& config, const char* key, double otherwise);
 
 // Calls a part. One of the library's own is the user's call, of this name.
 template <class P, class F>
@@ -25,8 +21,12 @@ Tensor call_part(const char* name, const P& part, std::source_location site, F&&
   return fn();
 }
 
-Initializer initializer_from(const std::string& name, const Json& config);
-Regularizer regularizer_from(const std::string& name, const Json& config);
-Constraint constraint_from(const std::string& name, const Json& config);
+Initializer initializer_named(const std::string& name, Fields&& settings);
+Regularizer regularizer_named(const std::string& name, Fields&& settings);
+Constraint constraint_named(const std::string& name, Fields&& settings);
+Schedule schedule_named(const std::string& name, Fields&& settings);
+Optimizer optimizer_named(const std::string& name, Fields&& settings);
+Loss loss_named(const std::string& name, Fields&& settings);
+Metric metric_named(const std::string& name, Fields&& settings);
 
 }  // namespace tenure::nn::detail

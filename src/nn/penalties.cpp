@@ -1,7 +1,4 @@
 // Regularizers and constraints.
-#include <fmt/format.h>
-
-#include "core/raise.h"
 #include "nn/parts.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -9,92 +6,124 @@
 
 namespace tenure::nn {
 
+namespace detail {
+
 namespace {
 
-using detail::Json;
+struct L1Options {
+  double l1 = 0.01;
+};
+struct L2Options {
+  double l2 = 0.01;
+};
+struct L1L2Options {
+  double l1 = 0.01;
+  double l2 = 0.01;
+};
+struct MaxNormOptions {
+  double max_value = 2;
+  int axis = 0;
+};
+struct UnitNormOptions {
+  int axis = 0;
+};
+void fields(Fields& visit, L1Options& o) { TENURE_FIELDS(visit, o, l1); }
+void fields(Fields& visit, L2Options& o) { TENURE_FIELDS(visit, o, l2); }
+void fields(Fields& visit, L1L2Options& o) { TENURE_FIELDS(visit, o, l1, l2); }
+void fields(Fields& visit, MaxNormOptions& o) { TENURE_FIELDS(visit, o, max_value, axis); }
+void fields(Fields& visit, UnitNormOptions& o) { TENURE_FIELDS(visit, o, axis); }
+
+}  // namespace
+
+void fields(Fields& visit, MinMaxNormOptions& o) {
+  TENURE_FIELDS(visit, o, min_value, max_value, rate, axis);
+}
+
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's
 
 Tensor norm_along(const Tensor& w, int axis) {
   return sqrt(sum(square(w), {axis}, {.keep_dims = true}));
 }
 
-constexpr double kEpsilon = 1e-7;  // Keras's
+// A regularizer or constraint with these options.
+template <class P, class O, class F>
+P named(const char* class_name, const O& options, F call) {
+  return P(Named<Tensor(Tensor)>{class_name, config_of(options),
+                                 [=](Tensor w) { return call(std::move(w), options); }});
+}
+
+Regularizer l1(L1Options options) {
+  return named<Regularizer>("L1", options,
+                            [](const Tensor& w, const L1Options& o) { return sum(abs(w)) * o.l1; });
+}
+Regularizer l2(L2Options options) {
+  return named<Regularizer>(
+      "L2", options, [](const Tensor& w, const L2Options& o) { return sum(square(w)) * o.l2; });
+}
+Regularizer l1_l2(L1L2Options options) {
+  return named<Regularizer>("L1L2", options, [](const Tensor& w, const L1L2Options& o) {
+    return sum(abs(w)) * o.l1 + sum(square(w)) * o.l2;
+  });
+}
+
+Constraint max_norm(MaxNormOptions options) {
+  return named<Constraint>("MaxNorm", options, [](const Tensor& w, const MaxNormOptions& o) {
+    const Tensor norms = norm_along(w, o.axis);
+    return w * (clip(norms, 0, o.max_value) / (norms + kEpsilon));
+  });
+}
+Constraint unit_norm(UnitNormOptions options) {
+  return named<Constraint>("UnitNorm", options, [](const Tensor& w, const UnitNormOptions& o) {
+    return w / (norm_along(w, o.axis) + kEpsilon);
+  });
+}
+
+constexpr Row<Regularizer> kRegularizers[] = {
+    {"l1", made_by<l1>},
+    {"l2", made_by<l2>},
+    {"l1_l2", made_by<l1_l2>},
+};
+constexpr Row<Constraint> kConstraints[] = {
+    {"max_norm", made_by<max_norm>},
+    {"min_max_norm", made_by<MinMaxNorm>},
+    {"non_neg", [](Fields&) { return NonNeg(); }},
+    {"unit_norm", made_by<unit_norm>},
+};
 
 }  // namespace
 
-Regularizer L1(double l1) {
-  return Regularizer(Named<Tensor(Tensor)>{"L1", Json{{"l1", l1}}.dump(),
-                                           [l1](Tensor w) { return sum(abs(w)) * l1; }});
+Regularizer regularizer_named(const std::string& name, Fields&& settings) {
+  return make_named("regularizer", kRegularizers, name, settings);
 }
-Regularizer L2(double l2) {
-  return Regularizer(Named<Tensor(Tensor)>{"L2", Json{{"l2", l2}}.dump(),
-                                           [l2](Tensor w) { return sum(square(w)) * l2; }});
-}
-Regularizer L1L2(double l1, double l2) {
-  return Regularizer(
-      Named<Tensor(Tensor)>{"L1L2", Json{{"l1", l1}, {"l2", l2}}.dump(),
-                            [l1, l2](Tensor w) { return sum(abs(w)) * l1 + sum(square(w)) * l2; }});
-}
-
-Constraint MaxNorm(double max_value, int axis) {
-  return Constraint(Named<Tensor(Tensor)>{
-      "MaxNorm", Json{{"max_value", max_value}, {"axis", axis}}.dump(), [=](Tensor w) {
-        const Tensor norms = norm_along(w, axis);
-        return w * (clip(norms, 0, max_value) / (norms + kEpsilon));
-      }});
-}
-Constraint MinMaxNorm(MinMaxNormOptions o) {
-  return Constraint(Named<Tensor(Tensor)>{
-      "MinMaxNorm",
-      Json{{"min_value", o.min_value},
-           {"max_value", o.max_value},
-           {"rate", o.rate},
-           {"axis", o.axis}}
-          .dump(),
-      [o](Tensor w) {
-        const Tensor norms = norm_along(w, o.axis);
-        const Tensor wanted = clip(norms, o.min_value, o.max_value) * o.rate + norms * (1 - o.rate);
-        return w * (wanted / (norms + kEpsilon));
-      }});
-}
-Constraint NonNeg() {
-  return Constraint(Named<Tensor(Tensor)>{"NonNeg", "{}", [](Tensor w) { return relu(w); }});
-}
-Constraint UnitNorm(int axis) {
-  return Constraint(
-      Named<Tensor(Tensor)>{"UnitNorm", Json{{"axis", axis}}.dump(),
-                            [axis](Tensor w) { return w / (norm_along(w, axis) + kEpsilon); }});
-}
-
-namespace detail {
-
-Regularizer regularizer_from(const std::string& name, const Json& config) {
-  const std::string plain = plain_name(name);
-  if (plain == "l1") return L1(number_in(config, "l1", 0.01));
-  if (plain == "l2") return L2(number_in(config, "l2", 0.01));
-  if (plain == "l1l2") return L1L2(number_in(config, "l1", 0.01), number_in(config, "l2", 0.01));
-  raise<ValueError>("regularizer: no such one: \"{}\" (there are: l1, l2, l1_l2)", name);
-}
-
-Constraint constraint_from(const std::string& name, const Json& config) {
-  const std::string plain = plain_name(name);
-  const int axis = static_cast<int>(number_in(config, "axis", 0));
-  if (plain == "maxnorm") return MaxNorm(number_in(config, "max_value", 2), axis);
-  if (plain == "minmaxnorm") {
-    return MinMaxNorm({number_in(config, "min_value", 0), number_in(config, "max_value", 1),
-                       number_in(config, "rate", 1), axis});
-  }
-  if (plain == "nonneg") return NonNeg();
-  if (plain == "unitnorm") return UnitNorm(axis);
-  raise<ValueError>(
-      "constraint: no such one: \"{}\" (there are: max_norm, min_max_norm, non_neg, unit_norm)",
-      name);
+Constraint constraint_named(const std::string& name, Fields&& settings) {
+  return make_named("constraint", kConstraints, name, settings);
 }
 
 }  // namespace detail
 
+Regularizer L1(double l1) { return detail::l1({l1}); }
+Regularizer L2(double l2) { return detail::l2({l2}); }
+Regularizer L1L2(double l1, double l2) { return detail::l1_l2({l1, l2}); }
+
+Constraint MaxNorm(double max_value, int axis) { return detail::max_norm({max_value, axis}); }
+Constraint MinMaxNorm(MinMaxNormOptions options) {
+  return detail::named<Constraint>(
+      "MinMaxNorm", options, [](const Tensor& w, const MinMaxNormOptions& o) {
+        const Tensor norms = detail::norm_along(w, o.axis);
+        const Tensor wanted = clip(norms, o.min_value, o.max_value) * o.rate + norms * (1 - o.rate);
+        return w * (wanted / (norms + detail::kEpsilon));
+      });
+}
+Constraint NonNeg() {
+  return Constraint(Named<Tensor(Tensor)>{"NonNeg", "{}", [](Tensor w) { return relu(w); }});
+}
+Constraint UnitNorm(int axis) { return detail::unit_norm({axis}); }
+
 Regularizer::Regularizer(const char* name) : Regularizer(std::string(name)) {}
 Regularizer::Regularizer(const std::string& name)
-    : Regularizer(detail::regularizer_from(name, Json::object())) {}
+    : Regularizer(detail::regularizer_named(name, detail::Unwritten())) {}
 Tensor Regularizer::operator()(Tensor weight, std::source_location site) const {
   return detail::call_part("regularizer", *this, site,
                            [&] { return function()(std::move(weight)); });
@@ -107,6 +136,6 @@ Tensor Constraint::operator()(Tensor weight, std::source_location site) const {
 
 Constraint::Constraint(const char* name) : Constraint(std::string(name)) {}
 Constraint::Constraint(const std::string& name)
-    : Constraint(detail::constraint_from(name, Json::object())) {}
+    : Constraint(detail::constraint_named(name, detail::Unwritten())) {}
 
 }  // namespace tenure::nn

@@ -4,7 +4,6 @@
 
 #include "core/raise.h"
 #include "memory/fork.h"
-#include "nn/containers.h"
 #include "nn/input_layer.h"
 #include "nn/layers/rows.h"
 
@@ -31,30 +30,21 @@ void register_layer(const std::string& class_name,
 
 namespace detail {
 
-namespace {
-
-std::span<const LayerRow> container_layers() {
-  static constexpr LayerRow rows[] = {
-      {"InputLayer", input_layer_from_json},
-      {"Sequential", sequential_from_json},
-      {"Functional", functional_from_json},
-      {"Model", functional_from_json},  // Keras before 2.4, and TensorFlow.js
-  };
-  return rows;
-}
-
-}  // namespace
-
-Layer layer_from_json(const std::string& class_name, const Json& config) {
-  for (const auto family :
-       {activation_layers, attention_layers, container_layers, convolution_layers, core_layers,
-        depthwise_convolution_layers, image_layers, merge_layers, normalization_layers,
-        pooling_layers, recurrent_layers, regularization_layers, reshaping_layers,
-        wrapper_layers}) {
+const LayerRow* find_layer(const std::string& class_name) {
+  static constexpr LayerRow input{"InputLayer", input_layer};
+  if (class_name == input.name) return &input;
+  for (const auto family : {activation_layers, attention_layers, convolution_layers, core_layers,
+                            depthwise_convolution_layers, image_layers, merge_layers,
+                            normalization_layers, pooling_layers, recurrent_layers,
+                            regularization_layers, reshaping_layers, wrapper_layers}) {
     for (const LayerRow& row : family()) {
-      if (class_name == row.class_name) return row.make(config);
+      if (class_name == row.name) return &row;
     }
   }
+  return nullptr;
+}
+
+Layer make_registered_layer(const std::string& class_name, const std::string& config) {
   std::function<Layer(const std::string&)> make;
   {
     const std::lock_guard lock(own_layers().mutex);
@@ -65,7 +55,7 @@ Layer layer_from_json(const std::string& class_name, const Json& config) {
     raise<UnsupportedError>(
         "no layer is called \"{}\": if it is one of your own, register_layer it first", class_name);
   }
-  return make(config.dump());
+  return make(config);
 }
 
 }  // namespace detail

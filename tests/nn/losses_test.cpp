@@ -3,9 +3,10 @@
 
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "nn/training_parts.h"
+#include "nn/config.h"
 #include "support/expect.h"
 
 namespace tenure::testing {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 
-#include "nn/training_parts.h"
+#include "nn/config.h"
 #include "support/expect.h"
 
 namespace tenure::testing {

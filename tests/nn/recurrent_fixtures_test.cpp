@@ -1,5 +1,6 @@
 // Recurrent layers and wrappers against what TensorFlow.js computes (tools/fixtures/recurrent.mjs).
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "nn/config.h"
 #include "recurrent_values.h"

@@ -1,5 +1,7 @@
 #include "tenure/nn/recurrent_layers.h"
 
+#include <nlohmann/json.hpp>
+
 #include "nn/config.h"
 #include "recurrent_values.h"
 #include "support/expect.h"

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "nn/config.h"
 #include "recurrent_values.h"
 #include "support/expect.h"

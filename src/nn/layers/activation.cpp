@@ -9,44 +9,26 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, ReLUOptions& o) {
-  visit("max_value", o.max_value);
-  visit("negative_slope", o.negative_slope);
-  visit("threshold", o.threshold);
+void fields(Fields& visit, ReLUOptions& o) {
+  TENURE_FIELDS(visit, o, max_value, negative_slope, threshold);
 }
 
-template <class V>
-void fields(V& visit, LeakyReLUOptions& o) {
-  visit("alpha", o.alpha);
+void fields(Fields& visit, LeakyReLUOptions& o) {
+  TENURE_FIELDS(visit, o, alpha);
   // Keras 3 writes it so.
-  if constexpr (std::is_same_v<V, ConfigReader>) visit("negative_slope", o.alpha);
+  if (visit.reads()) visit("negative_slope", o.alpha);
 }
 
-template <class V>
-void fields(V& visit, PReLUOptions& o) {
-  visit("alpha_initializer", o.alpha_initializer);
-  visit("alpha_regularizer", o.alpha_regularizer);
-  visit("alpha_constraint", o.alpha_constraint);
-  Numbers axes{o.shared_axes};
-  visit("shared_axes", axes);
+void fields(Fields& visit, PReLUOptions& o) {
+  TENURE_FIELDS(visit, o, alpha_initializer, alpha_regularizer, alpha_constraint);
+  visit("shared_axes", Numbers{o.shared_axes});
 }
 
-template <class V>
-void fields(V& visit, ELUOptions& o) {
-  visit("alpha", o.alpha);
-}
+void fields(Fields& visit, ELUOptions& o) { TENURE_FIELDS(visit, o, alpha); }
 
-template <class V>
-void fields(V& visit, ThresholdedReLUOptions& o) {
-  visit("theta", o.theta);
-}
+void fields(Fields& visit, ThresholdedReLUOptions& o) { TENURE_FIELDS(visit, o, theta); }
 
-template <class V>
-void fields(V& visit, SoftmaxOptions& o) {
-  Numbers axes{o.axis};
-  visit("axis", axes);
-}
+void fields(Fields& visit, SoftmaxOptions& o) { visit("axis", Numbers{o.axis}); }
 
 namespace {
 
@@ -153,12 +135,12 @@ class SoftmaxLayer final : public ConfiguredLayer<SoftmaxOptions> {
 
 std::span<const LayerRow> activation_layers() {
   static constexpr LayerRow rows[] = {
-      {"ReLU", layer_from_json<ReLU, ReLUOptions>},
-      {"LeakyReLU", layer_from_json<LeakyReLU, LeakyReLUOptions>},
-      {"PReLU", layer_from_json<PReLU, PReLUOptions>},
-      {"ELU", layer_from_json<ELU, ELUOptions>},
-      {"ThresholdedReLU", layer_from_json<ThresholdedReLU, ThresholdedReLUOptions>},
-      {"Softmax", layer_from_json<Softmax, SoftmaxOptions>},
+      {"ReLU", make_layer<ReLU, ReLUOptions>},
+      {"LeakyReLU", make_layer<LeakyReLU, LeakyReLUOptions>},
+      {"PReLU", make_layer<PReLU, PReLUOptions>},
+      {"ELU", make_layer<ELU, ELUOptions>},
+      {"ThresholdedReLU", make_layer<ThresholdedReLU, ThresholdedReLUOptions>},
+      {"Softmax", make_layer<Softmax, SoftmaxOptions>},
   };
   return rows;
 }

@@ -17,52 +17,33 @@ namespace detail {
 namespace {
 
 // Keras has these as arguments of calls, so that its files lack them: they are written where set.
-template <class V, class O>
-void call_fields(V& visit, O& o) {
-  if (std::is_same_v<V, ConfigReader> || o.use_causal_mask) {
-    visit("use_causal_mask", o.use_causal_mask);
-  }
-  if (std::is_same_v<V, ConfigReader> || o.return_attention_scores) {
-    visit("return_attention_scores", o.return_attention_scores);
+template <class O>
+void call_fields(Fields& visit, O& o) {
+  if (visit.reads() || o.use_causal_mask) TENURE_FIELDS(visit, o, use_causal_mask);
+  if (visit.reads() || o.return_attention_scores) {
+    TENURE_FIELDS(visit, o, return_attention_scores);
   }
 }
 
 }  // namespace
 
-template <class V>
-void fields(V& visit, MultiHeadAttentionOptions& o) {
-  visit("num_heads", o.num_heads);
-  visit("key_dim", o.key_dim);
-  visit("value_dim", o.value_dim);
-  visit("dropout", o.dropout);
-  visit("use_bias", o.use_bias);
-  visit("output_shape", o.output_shape);
+void fields(Fields& visit, MultiHeadAttentionOptions& o) {
+  TENURE_FIELDS(visit, o, num_heads, key_dim, value_dim, dropout, use_bias, output_shape);
   Axes axes = o.attention_axes.value_or(Axes());
-  Numbers numbers{axes};
-  visit("attention_axes", numbers);
+  visit("attention_axes", Numbers{axes});
   o.attention_axes = axes.rank() > 0 ? std::optional(axes) : std::nullopt;
-  visit("kernel_initializer", o.kernel_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("kernel_regularizer", o.kernel_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("kernel_constraint", o.kernel_constraint);
-  visit("bias_constraint", o.bias_constraint);
+  TENURE_FIELDS(visit, o, kernel_initializer, bias_initializer, kernel_regularizer,
+                bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint);
   call_fields(visit, o);
 }
 
-template <class V>
-void fields(V& visit, AttentionOptions& o) {
-  visit("use_scale", o.use_scale);
-  visit("score_mode", o.score_mode);
-  visit("dropout", o.dropout);
+void fields(Fields& visit, AttentionOptions& o) {
+  TENURE_FIELDS(visit, o, use_scale, score_mode, dropout);
   call_fields(visit, o);
 }
 
-template <class V>
-void fields(V& visit, AdditiveAttentionOptions& o) {
-  visit("use_scale", o.use_scale);
-  visit("dropout", o.dropout);
+void fields(Fields& visit, AdditiveAttentionOptions& o) {
+  TENURE_FIELDS(visit, o, use_scale, dropout);
   call_fields(visit, o);
 }
 
@@ -372,9 +353,9 @@ class AdditiveAttentionLayer final : public ScoredAttention<AdditiveAttentionOpt
 
 std::span<const LayerRow> attention_layers() {
   static constexpr LayerRow rows[] = {
-      {"MultiHeadAttention", layer_from_json<MultiHeadAttention, MultiHeadAttentionOptions>},
-      {"Attention", layer_from_json<Attention, AttentionOptions>},
-      {"AdditiveAttention", layer_from_json<AdditiveAttention, AdditiveAttentionOptions>},
+      {"MultiHeadAttention", make_layer<MultiHeadAttention, MultiHeadAttentionOptions>},
+      {"Attention", make_layer<Attention, AttentionOptions>},
+      {"AdditiveAttention", make_layer<AdditiveAttention, AdditiveAttentionOptions>},
   };
   return rows;
 }

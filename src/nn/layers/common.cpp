@@ -4,57 +4,6 @@
 
 namespace tenure::nn::detail {
 
-namespace {
-
-std::int64_t whole(const Json& json, const std::string& what) {
-  std::int64_t value = 0;
-  from_json(json, what, value);
-  return value;
-}
-
-}  // namespace
-
-Json to_json(const Numbers& value) {
-  if (value.list.rank() == 0 && !value.is_list) return nullptr;
-  if (value.list.rank() == 1 && !value.is_list) return value.list[0];
-  Json list = Json::array();
-  for (const std::int64_t number : value.list) list.push_back(number);
-  return list;
-}
-
-void from_json(const Json& json, const std::string& what, Numbers& value) {
-  value.list = {};
-  if (json.is_null()) return;
-  if (!json.is_array()) {
-    value.list.push_back(whole(json, what));
-    return;
-  }
-  // TensorFlow.js writes an open size as null.
-  for (const Json& each : json) value.list.push_back(each.is_null() ? kAny : whole(each, what));
-}
-
-Json to_json(const Margins& value) {
-  Json list = Json::array();
-  for (const auto& [before, after] : value.pairs) list.push_back(Json::array({before, after}));
-  return value.axes == 1 && list.size() == 1 ? list[0] : list;
-}
-
-void from_json(const Json& json, const std::string& what, Margins& value) {
-  value.pairs.clear();
-  const auto pair_of = [&](const Json& each) {
-    if (!each.is_array()) return std::pair(whole(each, what), whole(each, what));
-    if (each.size() != 2) raise<ValueError>("{} should have pairs: {}", what, json.dump());
-    return std::pair(whole(each[0], what), whole(each[1], what));
-  };
-  const bool is_one =
-      !json.is_array() || (value.axes == 1 && json.size() == 2 && !json[0].is_array());
-  if (is_one) {
-    value.pairs.push_back(pair_of(json));
-  } else {
-    for (const Json& each : json) value.pairs.push_back(pair_of(each));
-  }
-}
-
 Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
                std::int64_t least) {
   if (given.rank() != 1 && given.rank() != axes) {

@@ -17,23 +17,6 @@
 
 namespace tenure::nn::detail {
 
-// A list in which -1 is a number as any other: axes, or a shape to be. In files none is null, and
-// one stands by itself unless it is always a list.
-struct Numbers {
-  Shape& list;
-  bool is_list = false;
-};
-Json to_json(const Numbers& value);
-void from_json(const Json& json, const std::string& what, Numbers& value);
-
-// Pairs of before and after, one for each of `axes` axes; in files of one axis, a list of two.
-struct Margins {
-  Paddings& pairs;
-  int axes;
-};
-Json to_json(const Margins& value);
-void from_json(const Json& json, const std::string& what, Margins& value);
-
 // One number for each of `axes` axes, from one for all or one for each.
 Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
                std::int64_t least = 1);

@@ -7,45 +7,19 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, ConvLayerOptions& o) {
-  visit("filters", o.filters);
-  visit("kernel_size", o.kernel_size);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("data_format", o.data_format);
-  visit("dilation_rate", o.dilation_rate);
-  visit("groups", o.groups);
-  visit("activation", o.activation);
-  visit("use_bias", o.use_bias);
-  visit("kernel_initializer", o.kernel_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("kernel_regularizer", o.kernel_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("kernel_constraint", o.kernel_constraint);
-  visit("bias_constraint", o.bias_constraint);
+void fields(Fields& visit, ConvLayerOptions& o) {
+  TENURE_FIELDS(visit, o, filters, kernel_size, strides, padding, data_format, dilation_rate,
+                groups, activation, use_bias, kernel_initializer, bias_initializer,
+                kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+                bias_constraint);
 }
 
-template <class V>
-void fields(V& visit, ConvTransposeOptions& o) {
-  visit("filters", o.filters);
-  visit("kernel_size", o.kernel_size);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  Numbers output_padding{o.output_padding};
-  visit("output_padding", output_padding);
-  visit("data_format", o.data_format);
-  visit("dilation_rate", o.dilation_rate);
-  visit("activation", o.activation);
-  visit("use_bias", o.use_bias);
-  visit("kernel_initializer", o.kernel_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("kernel_regularizer", o.kernel_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("kernel_constraint", o.kernel_constraint);
-  visit("bias_constraint", o.bias_constraint);
+void fields(Fields& visit, ConvTransposeOptions& o) {
+  TENURE_FIELDS(visit, o, filters, kernel_size, strides, padding);
+  visit("output_padding", Numbers{o.output_padding});
+  TENURE_FIELDS(visit, o, data_format, dilation_rate, activation, use_bias, kernel_initializer,
+                bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+                kernel_constraint, bias_constraint);
 }
 
 std::int64_t channels_of(const Shape& input, int axes, bool channels_first) {
@@ -172,12 +146,12 @@ class ConvTransposeLayer final : public ConfiguredLayer<ConvTransposeOptions> {
 
 std::span<const LayerRow> convolution_layers() {
   static constexpr LayerRow rows[] = {
-      {"Conv1D", layer_from_json<Conv1D, ConvLayerOptions>},
-      {"Conv2D", layer_from_json<Conv2D, ConvLayerOptions>},
-      {"Conv3D", layer_from_json<Conv3D, ConvLayerOptions>},
-      {"Conv1DTranspose", layer_from_json<Conv1DTranspose, ConvTransposeOptions>},
-      {"Conv2DTranspose", layer_from_json<Conv2DTranspose, ConvTransposeOptions>},
-      {"Conv3DTranspose", layer_from_json<Conv3DTranspose, ConvTransposeOptions>},
+      {"Conv1D", make_layer<Conv1D, ConvLayerOptions>},
+      {"Conv2D", make_layer<Conv2D, ConvLayerOptions>},
+      {"Conv3D", make_layer<Conv3D, ConvLayerOptions>},
+      {"Conv1DTranspose", make_layer<Conv1DTranspose, ConvTransposeOptions>},
+      {"Conv2DTranspose", make_layer<Conv2DTranspose, ConvTransposeOptions>},
+      {"Conv3DTranspose", make_layer<Conv3DTranspose, ConvTransposeOptions>},
   };
   return rows;
 }

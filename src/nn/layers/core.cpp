@@ -14,65 +14,23 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, DenseOptions& o) {
-  visit("units", o.units);
-  visit("activation", o.activation);
-  visit("use_bias", o.use_bias);
-  visit("kernel_initializer", o.kernel_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("kernel_regularizer", o.kernel_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("kernel_constraint", o.kernel_constraint);
-  visit("bias_constraint", o.bias_constraint);
+void fields(Fields& visit, DenseOptions& o) {
+  TENURE_FIELDS(visit, o, units, activation, use_bias, kernel_initializer, bias_initializer,
+                kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+                bias_constraint);
 }
 
-template <class V>
-void fields(V& visit, ActivationOptions& o) {
-  visit("activation", o.activation);
+void fields(Fields& visit, ActivationOptions& o) { TENURE_FIELDS(visit, o, activation); }
+
+void fields(Fields& visit, MaskingOptions& o) { TENURE_FIELDS(visit, o, mask_value); }
+
+void fields(Fields& visit, EmbeddingOptions& o) {
+  TENURE_FIELDS(visit, o, input_dim, output_dim, embeddings_initializer, embeddings_regularizer,
+                activity_regularizer, embeddings_constraint, mask_zero);
+  visit("input_length", Numbers{o.input_length});
 }
 
-template <class V>
-void fields(V& visit, MaskingOptions& o) {
-  visit("mask_value", o.mask_value);
-}
-
-template <class V>
-void fields(V& visit, EmbeddingOptions& o) {
-  visit("input_dim", o.input_dim);
-  visit("output_dim", o.output_dim);
-  visit("embeddings_initializer", o.embeddings_initializer);
-  visit("embeddings_regularizer", o.embeddings_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("embeddings_constraint", o.embeddings_constraint);
-  visit("mask_zero", o.mask_zero);
-  Numbers length{o.input_length};
-  visit("input_length", length);
-}
-
-// In files, the name that a function was registered by.
-struct RegisteredName {
-  LambdaFn& fn;
-};
-Json to_json(const RegisteredName& value) {
-  if (value.fn.name().empty()) {
-    raise<UnsupportedError>(
-        "Lambda: a function cannot be written to a file unless register_lambda gave it a name");
-  }
-  return value.fn.name();
-}
-void from_json(const Json& json, const std::string& what, RegisteredName& value) {
-  std::string name;
-  from_json(json, what, name);
-  value.fn = LambdaFn(name);
-}
-
-template <class V>
-void fields(V& visit, LambdaOptions& o) {
-  RegisteredName function{o.function};
-  visit("function", function);
-}
+void fields(Fields& visit, LambdaOptions& o) { TENURE_FIELDS(visit, o, function); }
 
 namespace {
 
@@ -212,11 +170,11 @@ Lambdas& lambdas() {
 
 std::span<const LayerRow> core_layers() {
   static constexpr LayerRow rows[] = {
-      {"Dense", layer_from_json<Dense, DenseOptions>},
-      {"Activation", layer_from_json<Activation, ActivationOptions>},
-      {"Masking", layer_from_json<Masking, MaskingOptions>},
-      {"Embedding", layer_from_json<Embedding, EmbeddingOptions>},
-      {"Lambda", layer_from_json<Lambda, LambdaOptions>},
+      {"Dense", make_layer<Dense, DenseOptions>},
+      {"Activation", make_layer<Activation, ActivationOptions>},
+      {"Masking", make_layer<Masking, MaskingOptions>},
+      {"Embedding", make_layer<Embedding, EmbeddingOptions>},
+      {"Lambda", make_layer<Lambda, LambdaOptions>},
   };
   return rows;
 }

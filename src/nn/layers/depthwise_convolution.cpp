@@ -6,46 +6,19 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, DepthwiseConvOptions& o) {
-  visit("kernel_size", o.kernel_size);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("depth_multiplier", o.depth_multiplier);
-  visit("data_format", o.data_format);
-  visit("dilation_rate", o.dilation_rate);
-  visit("activation", o.activation);
-  visit("use_bias", o.use_bias);
-  visit("depthwise_initializer", o.depthwise_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("depthwise_regularizer", o.depthwise_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("depthwise_constraint", o.depthwise_constraint);
-  visit("bias_constraint", o.bias_constraint);
+void fields(Fields& visit, DepthwiseConvOptions& o) {
+  TENURE_FIELDS(visit, o, kernel_size, strides, padding, depth_multiplier, data_format,
+                dilation_rate, activation, use_bias, depthwise_initializer, bias_initializer,
+                depthwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint,
+                bias_constraint);
 }
 
-template <class V>
-void fields(V& visit, SeparableConvOptions& o) {
-  visit("filters", o.filters);
-  visit("kernel_size", o.kernel_size);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("data_format", o.data_format);
-  visit("dilation_rate", o.dilation_rate);
-  visit("depth_multiplier", o.depth_multiplier);
-  visit("activation", o.activation);
-  visit("use_bias", o.use_bias);
-  visit("depthwise_initializer", o.depthwise_initializer);
-  visit("pointwise_initializer", o.pointwise_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  visit("depthwise_regularizer", o.depthwise_regularizer);
-  visit("pointwise_regularizer", o.pointwise_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("depthwise_constraint", o.depthwise_constraint);
-  visit("pointwise_constraint", o.pointwise_constraint);
-  visit("bias_constraint", o.bias_constraint);
+void fields(Fields& visit, SeparableConvOptions& o) {
+  TENURE_FIELDS(visit, o, filters, kernel_size, strides, padding, data_format, dilation_rate,
+                depth_multiplier, activation, use_bias, depthwise_initializer,
+                pointwise_initializer, bias_initializer, depthwise_regularizer,
+                pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint,
+                pointwise_constraint, bias_constraint);
 }
 
 namespace {
@@ -148,10 +121,10 @@ class SeparableConvLayer final : public ConfiguredLayer<SeparableConvOptions> {
 
 std::span<const LayerRow> depthwise_convolution_layers() {
   static constexpr LayerRow rows[] = {
-      {"DepthwiseConv1D", layer_from_json<DepthwiseConv1D, DepthwiseConvOptions>},
-      {"DepthwiseConv2D", layer_from_json<DepthwiseConv2D, DepthwiseConvOptions>},
-      {"SeparableConv1D", layer_from_json<SeparableConv1D, SeparableConvOptions>},
-      {"SeparableConv2D", layer_from_json<SeparableConv2D, SeparableConvOptions>},
+      {"DepthwiseConv1D", make_layer<DepthwiseConv1D, DepthwiseConvOptions>},
+      {"DepthwiseConv2D", make_layer<DepthwiseConv2D, DepthwiseConvOptions>},
+      {"SeparableConv1D", make_layer<SeparableConv1D, SeparableConvOptions>},
+      {"SeparableConv2D", make_layer<SeparableConv2D, SeparableConvOptions>},
   };
   return rows;
 }

@@ -11,30 +11,16 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, RescalingOptions& o) {
-  visit("scale", o.scale);
-  visit("offset", o.offset);
+void fields(Fields& visit, RescalingOptions& o) { TENURE_FIELDS(visit, o, scale, offset); }
+
+void fields(Fields& visit, ResizingOptions& o) {
+  TENURE_FIELDS(visit, o, height, width, interpolation, crop_to_aspect_ratio);
 }
 
-template <class V>
-void fields(V& visit, ResizingOptions& o) {
-  visit("height", o.height);
-  visit("width", o.width);
-  visit("interpolation", o.interpolation);
-  visit("crop_to_aspect_ratio", o.crop_to_aspect_ratio);
-}
+void fields(Fields& visit, CenterCropOptions& o) { TENURE_FIELDS(visit, o, height, width); }
 
-template <class V>
-void fields(V& visit, CenterCropOptions& o) {
-  visit("height", o.height);
-  visit("width", o.width);
-}
-
-template <class V>
-void fields(V& visit, CategoryEncodingOptions& o) {
-  visit("num_tokens", o.num_tokens);
-  visit("output_mode", o.output_mode);
+void fields(Fields& visit, CategoryEncodingOptions& o) {
+  TENURE_FIELDS(visit, o, num_tokens, output_mode);
 }
 
 namespace {
@@ -170,10 +156,10 @@ class CategoryEncodingLayer final : public ConfiguredLayer<CategoryEncodingOptio
 
 std::span<const LayerRow> image_layers() {
   static constexpr LayerRow rows[] = {
-      {"Rescaling", layer_from_json<Rescaling, RescalingOptions>},
-      {"Resizing", layer_from_json<Resizing, ResizingOptions>},
-      {"CenterCrop", layer_from_json<CenterCrop, CenterCropOptions>},
-      {"CategoryEncoding", layer_from_json<CategoryEncoding, CategoryEncodingOptions>},
+      {"Rescaling", make_layer<Rescaling, RescalingOptions>},
+      {"Resizing", make_layer<Resizing, ResizingOptions>},
+      {"CenterCrop", make_layer<CenterCrop, CenterCropOptions>},
+      {"CategoryEncoding", make_layer<CategoryEncoding, CategoryEncodingOptions>},
   };
   return rows;
 }

@@ -13,19 +13,13 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V&, MergeOptions&) {}
+void fields(Fields&, MergeOptions&) {}
 
-template <class V>
-void fields(V& visit, ConcatenateOptions& o) {
-  visit("axis", o.axis);
-}
+void fields(Fields& visit, ConcatenateOptions& o) { TENURE_FIELDS(visit, o, axis); }
 
-template <class V>
-void fields(V& visit, DotOptions& o) {
-  Numbers axes{o.axes};
-  visit("axes", axes);
-  visit("normalize", o.normalize);
+void fields(Fields& visit, DotOptions& o) {
+  visit("axes", Numbers{o.axes});
+  TENURE_FIELDS(visit, o, normalize);
 }
 
 namespace {
@@ -204,14 +198,14 @@ class DotLayer final : public ConfiguredLayer<DotOptions> {
 
 std::span<const LayerRow> merge_layers() {
   static constexpr LayerRow rows[] = {
-      {"Add", layer_from_json<Add, MergeOptions>},
-      {"Subtract", layer_from_json<Subtract, MergeOptions>},
-      {"Multiply", layer_from_json<Multiply, MergeOptions>},
-      {"Average", layer_from_json<Average, MergeOptions>},
-      {"Maximum", layer_from_json<Maximum, MergeOptions>},
-      {"Minimum", layer_from_json<Minimum, MergeOptions>},
-      {"Concatenate", layer_from_json<Concatenate, ConcatenateOptions>},
-      {"Dot", layer_from_json<Dot, DotOptions>},
+      {"Add", make_layer<Add, MergeOptions>},
+      {"Subtract", make_layer<Subtract, MergeOptions>},
+      {"Multiply", make_layer<Multiply, MergeOptions>},
+      {"Average", make_layer<Average, MergeOptions>},
+      {"Maximum", make_layer<Maximum, MergeOptions>},
+      {"Minimum", make_layer<Minimum, MergeOptions>},
+      {"Concatenate", make_layer<Concatenate, ConcatenateOptions>},
+      {"Dot", make_layer<Dot, DotOptions>},
   };
   return rows;
 }

@@ -14,49 +14,35 @@ namespace detail {
 namespace {
 
 // Files of Keras have a list of one axis.
-template <class V>
-void axis_field(V& visit, int& axis) {
+void axis_field(Fields& visit, int& axis) {
   Shape list{axis};
-  Numbers numbers{list};
-  visit("axis", numbers);
+  visit("axis", Numbers{list});
   if (list.rank() != 1) raise<ValueError>("axis should be one number: {}", list);
   axis = static_cast<int>(list[0]);
 }
 
-template <class V, class O>
-void gain_fields(V& visit, O& o) {
-  visit("epsilon", o.epsilon);
-  visit("center", o.center);
-  visit("scale", o.scale);
-  visit("beta_initializer", o.beta_initializer);
-  visit("gamma_initializer", o.gamma_initializer);
-  visit("beta_regularizer", o.beta_regularizer);
-  visit("gamma_regularizer", o.gamma_regularizer);
-  visit("beta_constraint", o.beta_constraint);
-  visit("gamma_constraint", o.gamma_constraint);
+template <class O>
+void gain_fields(Fields& visit, O& o) {
+  TENURE_FIELDS(visit, o, epsilon, center, scale, beta_initializer, gamma_initializer,
+                beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint);
 }
 
 }  // namespace
 
-template <class V>
-void fields(V& visit, BatchNormalizationOptions& o) {
+void fields(Fields& visit, BatchNormalizationOptions& o) {
   axis_field(visit, o.axis);
-  visit("momentum", o.momentum);
+  TENURE_FIELDS(visit, o, momentum);
   gain_fields(visit, o);
-  visit("moving_mean_initializer", o.moving_mean_initializer);
-  visit("moving_variance_initializer", o.moving_variance_initializer);
+  TENURE_FIELDS(visit, o, moving_mean_initializer, moving_variance_initializer);
 }
 
-template <class V>
-void fields(V& visit, LayerNormalizationOptions& o) {
-  Numbers axes{o.axis, true};
-  visit("axis", axes);
+void fields(Fields& visit, LayerNormalizationOptions& o) {
+  visit("axis", Numbers{o.axis, true});
   gain_fields(visit, o);
 }
 
-template <class V>
-void fields(V& visit, GroupNormalizationOptions& o) {
-  visit("groups", o.groups);
+void fields(Fields& visit, GroupNormalizationOptions& o) {
+  TENURE_FIELDS(visit, o, groups);
   axis_field(visit, o.axis);
   gain_fields(visit, o);
 }
@@ -209,9 +195,9 @@ class GroupNormalizationLayer final : public NormalizationLayer<GroupNormalizati
 
 std::span<const LayerRow> normalization_layers() {
   static constexpr LayerRow rows[] = {
-      {"BatchNormalization", layer_from_json<BatchNormalization, BatchNormalizationOptions>},
-      {"LayerNormalization", layer_from_json<LayerNormalization, LayerNormalizationOptions>},
-      {"GroupNormalization", layer_from_json<GroupNormalization, GroupNormalizationOptions>},
+      {"BatchNormalization", make_layer<BatchNormalization, BatchNormalizationOptions>},
+      {"LayerNormalization", make_layer<LayerNormalization, LayerNormalizationOptions>},
+      {"GroupNormalization", make_layer<GroupNormalization, GroupNormalizationOptions>},
   };
   return rows;
 }

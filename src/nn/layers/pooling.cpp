@@ -11,18 +11,12 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, PoolingOptions& o) {
-  visit("pool_size", o.pool_size);
-  visit("strides", o.strides);
-  visit("padding", o.padding);
-  visit("data_format", o.data_format);
+void fields(Fields& visit, PoolingOptions& o) {
+  TENURE_FIELDS(visit, o, pool_size, strides, padding, data_format);
 }
 
-template <class V>
-void fields(V& visit, GlobalPoolingOptions& o) {
-  visit("data_format", o.data_format);
-  visit("keepdims", o.keepdims);
+void fields(Fields& visit, GlobalPoolingOptions& o) {
+  TENURE_FIELDS(visit, o, data_format, keepdims);
 }
 
 namespace {
@@ -97,18 +91,18 @@ class GlobalPoolingLayer final : public ConfiguredLayer<GlobalPoolingOptions> {
 
 std::span<const LayerRow> pooling_layers() {
   static constexpr LayerRow rows[] = {
-      {"MaxPooling1D", layer_from_json<MaxPooling1D, PoolingOptions>},
-      {"MaxPooling2D", layer_from_json<MaxPooling2D, PoolingOptions>},
-      {"MaxPooling3D", layer_from_json<MaxPooling3D, PoolingOptions>},
-      {"AveragePooling1D", layer_from_json<AveragePooling1D, PoolingOptions>},
-      {"AveragePooling2D", layer_from_json<AveragePooling2D, PoolingOptions>},
-      {"AveragePooling3D", layer_from_json<AveragePooling3D, PoolingOptions>},
-      {"GlobalMaxPooling1D", layer_from_json<GlobalMaxPooling1D, GlobalPoolingOptions>},
-      {"GlobalMaxPooling2D", layer_from_json<GlobalMaxPooling2D, GlobalPoolingOptions>},
-      {"GlobalMaxPooling3D", layer_from_json<GlobalMaxPooling3D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling1D", layer_from_json<GlobalAveragePooling1D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling2D", layer_from_json<GlobalAveragePooling2D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling3D", layer_from_json<GlobalAveragePooling3D, GlobalPoolingOptions>},
+      {"MaxPooling1D", make_layer<MaxPooling1D, PoolingOptions>},
+      {"MaxPooling2D", make_layer<MaxPooling2D, PoolingOptions>},
+      {"MaxPooling3D", make_layer<MaxPooling3D, PoolingOptions>},
+      {"AveragePooling1D", make_layer<AveragePooling1D, PoolingOptions>},
+      {"AveragePooling2D", make_layer<AveragePooling2D, PoolingOptions>},
+      {"AveragePooling3D", make_layer<AveragePooling3D, PoolingOptions>},
+      {"GlobalMaxPooling1D", make_layer<GlobalMaxPooling1D, GlobalPoolingOptions>},
+      {"GlobalMaxPooling2D", make_layer<GlobalMaxPooling2D, GlobalPoolingOptions>},
+      {"GlobalMaxPooling3D", make_layer<GlobalMaxPooling3D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling1D", make_layer<GlobalAveragePooling1D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling2D", make_layer<GlobalAveragePooling2D, GlobalPoolingOptions>},
+      {"GlobalAveragePooling3D", make_layer<GlobalAveragePooling3D, GlobalPoolingOptions>},
   };
   return rows;
 }

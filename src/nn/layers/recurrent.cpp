@@ -230,78 +230,60 @@ class ConvLSTM2DLayer final : public SequenceLayer<ConvLSTM2DLayer, ConvLSTM2DOp
 
 }  // namespace
 
-template <class V>
-void fields(V& visit, RNNOptions& o) {
-  sequence_fields(visit, o);
-  if (std::is_same_v<V, ConfigReader> || o.num_constants != 0) {
-    visit("num_constants", o.num_constants);
-  }
-}
-
 namespace {
 
-class RNNLayer final : public ConfiguredLayer<RNNOptions, SequenceBase> {
+struct RNNSettings : RNNOptions {
+  std::optional<Layer> cell = {};
+};
+void fields(Fields& visit, RNNSettings& o) {
+  sequence_fields(visit, o);
+  if (visit.reads() || o.num_constants != 0) TENURE_FIELDS(visit, o, num_constants);
+  visit.need({"cell"});
+  TENURE_FIELDS(visit, o, cell);
+}
+
+class RNNLayer final : public ConfiguredLayer<RNNSettings, SequenceBase> {
  public:
-  RNNLayer(const Layer& cell, RNNOptions options) : ConfiguredLayer(std::move(options)) {
+  explicit RNNLayer(RNNSettings settings) : ConfiguredLayer(std::move(settings)) {
     if (options_.num_constants < 0) {
       raise<ValueError>("RNN: num_constants is negative: {}", options_.num_constants);
     }
-    use(cell, sequence_options(options_));
+    use(*options_.cell, sequence_options(options_));
   }
   const char* class_name() const override { return "RNN"; }
 
-  std::string config() const override {
-    Json json = Json::parse(ConfiguredLayer::config());
-    json["cell"] = to_json(cell());
-    return json.dump();
-  }
   Layer copy(const std::string& name, bool go_backwards, std::source_location site) const override {
-    RNNOptions options = options_;
-    options.name = name;
-    options.go_backwards = go_backwards;
-    const Layer same = layer_from_json(cell().class_name(), Json::parse(cell().config()));
-    return Layer(make_base<RNNLayer>(site, same, std::move(options)));
+    RNNSettings settings = options_;
+    settings.name = name;
+    settings.go_backwards = go_backwards;
+    settings.cell = copy_of(cell());
+    return Layer(make_base<RNNLayer>(site, std::move(settings)));
   }
 
  protected:
   int input_rank() const override { return 0; }
 };
 
-Layer rnn_from_json(const Json& json) {
-  RNNOptions options;
-  const std::string owner = json.value("name", std::string("RNN"));
-  ConfigReader reader(json, owner);
-  common_fields(reader, options);
-  fields(reader, options);
-  std::optional<Layer> cell;
-  reader("cell", cell);
-  if (!cell) raise<ValueError>("{}: has no cell", owner);
-  return RNN(*cell, std::move(options));
-}
-
-Layer stacked_from_json(const Json& json) {
-  StackedRNNCellsOptions options;
-  ConfigReader reader(json, json.value("name", std::string("StackedRNNCells")));
-  common_fields(reader, options);
-  std::vector<Layer> cells;
-  reader("cells", cells);
-  return StackedRNNCells(std::move(cells), std::move(options));
+Layer rnn(Fields& settings) {
+  RNNSettings o;
+  layer_fields(settings, o);
+  return RNN(*o.cell, o);
 }
 
 }  // namespace
 
 std::span<const LayerRow> recurrent_layers() {
   static constexpr LayerRow rows[] = {
-      {"SimpleRNNCell", layer_from_json<SimpleRNNCell, SimpleRNNCellOptions>},
-      {"GRUCell", layer_from_json<GRUCell, GRUCellOptions>},
-      {"LSTMCell", layer_from_json<LSTMCell, LSTMCellOptions>},
-      {"ConvLSTM2DCell", layer_from_json<ConvLSTM2DCell, ConvLSTM2DCellOptions>},
-      {"StackedRNNCells", stacked_from_json},
-      {"SimpleRNN", layer_from_json<SimpleRNN, SimpleRNNOptions>},
-      {"GRU", layer_from_json<GRU, GRUOptions>},
-      {"LSTM", layer_from_json<LSTM, LSTMOptions>},
-      {"ConvLSTM2D", layer_from_json<ConvLSTM2D, ConvLSTM2DOptions>},
-      {"RNN", rnn_from_json},
+      {"SimpleRNNCell", make_layer<SimpleRNNCell, SimpleRNNCellOptions>},
+      {"GRUCell", make_layer<GRUCell, GRUCellOptions>},
+      {"LSTMCell", make_layer<LSTMCell, LSTMCellOptions>},
+      {"ConvLSTM2DCell", make_layer<ConvLSTM2DCell, ConvLSTM2DCellOptions>},
+      {"StackedRNNCells", stacked_cells},
+      {"SimpleRNN", make_layer<SimpleRNN, SimpleRNNOptions>},
+      {"GRU", make_layer<GRU, GRUOptions>},
+      {"LSTM", make_layer<LSTM, LSTMOptions>},
+      {"ConvLSTM2D", make_layer<ConvLSTM2D, ConvLSTM2DOptions>},
+      {"RNN", rnn},
   };
   return rows;
 }
@@ -317,7 +299,8 @@ LSTM::LSTM(LSTMOptions options, std::source_location site)
 ConvLSTM2D::ConvLSTM2D(ConvLSTM2DOptions options, std::source_location site)
     : Layer(detail::make_base<detail::ConvLSTM2DLayer>(site, std::move(options), site)) {}
 RNN::RNN(Layer cell, RNNOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::RNNLayer>(site, cell, std::move(options))) {}
+    : Layer(detail::make_base<detail::RNNLayer>(
+          site, detail::RNNSettings{std::move(options), std::move(cell)})) {}
 RNN::RNN(std::vector<Layer> cells, RNNOptions options, std::source_location site)
     : RNN(StackedRNNCells(std::move(cells), {}, site), std::move(options), site) {}
 

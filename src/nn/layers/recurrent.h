@@ -113,57 +113,39 @@ class SequenceBase : public LayerBase {
 };
 
 // Settings of cells, and of the layers made of them, in Keras's order.
-template <class V, class O>
-void cell_fields(V& visit, O& o) {
-  if constexpr (requires { o.units; }) visit("units", o.units);
+template <class O>
+void cell_fields(Fields& visit, O& o) {
+  if constexpr (requires { o.units; }) TENURE_FIELDS(visit, o, units);
   if constexpr (requires { o.filters; }) {
-    visit("filters", o.filters);
-    visit("kernel_size", o.kernel_size);
-    visit("strides", o.strides);
-    visit("padding", o.padding);
-    visit("data_format", o.data_format);
-    visit("dilation_rate", o.dilation_rate);
+    TENURE_FIELDS(visit, o, filters, kernel_size, strides, padding, data_format, dilation_rate);
   }
-  visit("activation", o.activation);
+  TENURE_FIELDS(visit, o, activation);
   if constexpr (requires { o.recurrent_activation; }) {
-    visit("recurrent_activation", o.recurrent_activation);
+    TENURE_FIELDS(visit, o, recurrent_activation);
   }
-  visit("use_bias", o.use_bias);
-  visit("kernel_initializer", o.kernel_initializer);
-  visit("recurrent_initializer", o.recurrent_initializer);
-  visit("bias_initializer", o.bias_initializer);
-  if constexpr (requires { o.unit_forget_bias; }) visit("unit_forget_bias", o.unit_forget_bias);
-  visit("kernel_regularizer", o.kernel_regularizer);
-  visit("recurrent_regularizer", o.recurrent_regularizer);
-  visit("bias_regularizer", o.bias_regularizer);
-  visit("kernel_constraint", o.kernel_constraint);
-  visit("recurrent_constraint", o.recurrent_constraint);
-  visit("bias_constraint", o.bias_constraint);
-  visit("dropout", o.dropout);
-  visit("recurrent_dropout", o.recurrent_dropout);
-  if constexpr (requires { o.implementation; }) visit("implementation", o.implementation);
-  if constexpr (requires { o.reset_after; }) visit("reset_after", o.reset_after);
+  TENURE_FIELDS(visit, o, use_bias, kernel_initializer, recurrent_initializer, bias_initializer);
+  if constexpr (requires { o.unit_forget_bias; }) TENURE_FIELDS(visit, o, unit_forget_bias);
+  TENURE_FIELDS(visit, o, kernel_regularizer, recurrent_regularizer, bias_regularizer,
+                kernel_constraint, recurrent_constraint, bias_constraint, dropout,
+                recurrent_dropout);
+  if constexpr (requires { o.implementation; }) TENURE_FIELDS(visit, o, implementation);
+  if constexpr (requires { o.reset_after; }) TENURE_FIELDS(visit, o, reset_after);
 }
 
-template <class V, class O>
-void sequence_fields(V& visit, O& o) {
-  visit("activity_regularizer", o.activity_regularizer);
-  visit("return_sequences", o.return_sequences);
-  visit("return_state", o.return_state);
-  visit("go_backwards", o.go_backwards);
-  visit("stateful", o.stateful);
-  visit("unroll", o.unroll);
+template <class O>
+void sequence_fields(Fields& visit, O& o) {
+  TENURE_FIELDS(visit, o, activity_regularizer, return_sequences, return_state, go_backwards,
+                stateful, unroll);
   // Written only where they say something: not every version of Keras knows them.
-  constexpr bool reads = std::is_same_v<V, ConfigReader>;
-  if (reads || o.time_major) visit("time_major", o.time_major);
-  if (reads || o.zero_output_for_mask) visit("zero_output_for_mask", o.zero_output_for_mask);
+  if (visit.reads() || o.time_major) TENURE_FIELDS(visit, o, time_major);
+  if (visit.reads() || o.zero_output_for_mask) TENURE_FIELDS(visit, o, zero_output_for_mask);
 }
 
 template <class O>
 concept CellSettings = requires(O& o) { o.recurrent_initializer; };
 
-template <class V, CellSettings O>
-void fields(V& visit, O& o) {
+template <CellSettings O>
+void fields(Fields& visit, O& o) {
   cell_fields(visit, o);
   if constexpr (requires { o.return_sequences; }) sequence_fields(visit, o);
 }
@@ -210,6 +192,8 @@ void check_cell_sizes(const char* what, std::int64_t units, double dropout,
 void check_convolution(const char* what, const Shape& kernel_size, const Shape& strides,
                        const Shape& dilation_rate, const std::string& padding,
                        const std::string& data_format);
+
+Layer stacked_cells(Fields& settings);  // a row's
 
 // Refuses settings that make no sense; `what` is the layer's class.
 template <CellSettings O>

@@ -79,9 +79,6 @@ Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool u
   };
 }
 
-template <class V>
-void fields(V&, StackedRNNCellsOptions&) {}
-
 namespace {
 
 std::optional<RecurrentActivation> fused_activation(const ActivationFn& activation) {
@@ -309,29 +306,26 @@ class LSTMCellLayer final : public GateCell<LSTMCellOptions> {
   }
 };
 
-class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBase>,
-                           public FusedCell {
+struct StackedSettings : StackedRNNCellsOptions {
+  std::vector<Layer> cells = {};
+};
+void fields(Fields& visit, StackedSettings& o) { TENURE_FIELDS(visit, o, cells); }
+
+class StackedCells final : public ConfiguredLayer<StackedSettings, CellBase>, public FusedCell {
  public:
-  StackedCells(const std::vector<Layer>& cells, StackedRNNCellsOptions options)
-      : ConfiguredLayer(std::move(options)) {
-    if (cells.empty()) raise<ValueError>("StackedRNNCells: there are no cells");
-    for (const Layer& cell : cells) {
+  explicit StackedCells(StackedSettings settings) : ConfiguredLayer(std::move(settings)) {
+    if (options_.cells.empty()) raise<ValueError>("StackedRNNCells: there are no cells");
+    for (const Layer& cell : options_.cells) {
       if (cell.as<CellBase>() == nullptr) {
         raise<ValueError>("StackedRNNCells: takes cells, was given the layer {}",
                           layer_text(LayerAccess::base(cell)));
       }
-      layers_.push_back(track(cell));
+      track(cell);
       cells_.push_back(cell.as<CellBase>());
       fused_.push_back(dynamic_cast<FusedCell*>(cells_.back()));
     }
   }
   const char* class_name() const override { return "StackedRNNCells"; }
-
-  std::string config() const override {
-    Json json = Json::parse(ConfiguredLayer::config());
-    json["cells"] = to_json(layers_);
-    return json.dump();
-  }
 
   void build_all(const std::vector<Shape>& inputs) override {
     check_has_input(*this, inputs.size());
@@ -421,12 +415,18 @@ class StackedCells final : public ConfiguredLayer<StackedRNNCellsOptions, CellBa
   }
 
  private:
-  std::vector<Layer> layers_;
   std::vector<CellBase*> cells_;
   std::vector<FusedCell*> fused_;  // the same, or null where a cell is none
 };
 
 }  // namespace
+
+Layer stacked_cells(Fields& settings) {
+  StackedSettings o;
+  layer_fields(settings, o);
+  return StackedRNNCells(o.cells, o);
+}
+
 }  // namespace detail
 
 SimpleRNNCell::SimpleRNNCell(SimpleRNNCellOptions options, std::source_location site)
@@ -437,6 +437,7 @@ LSTMCell::LSTMCell(LSTMCellOptions options, std::source_location site)
     : Layer(detail::make_base<detail::LSTMCellLayer>(site, std::move(options))) {}
 StackedRNNCells::StackedRNNCells(std::vector<Layer> cells, StackedRNNCellsOptions options,
                                  std::source_location site)
-    : Layer(detail::make_base<detail::StackedCells>(site, cells, std::move(options))) {}
+    : Layer(detail::make_base<detail::StackedCells>(
+          site, detail::StackedSettings{std::move(options), std::move(cells)})) {}
 
 }  // namespace tenure::nn

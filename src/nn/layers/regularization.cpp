@@ -13,35 +13,19 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, DropoutLayerOptions& o) {
-  visit("rate", o.rate);
-  visit("noise_shape", o.noise_shape);
-  visit("seed", o.seed);
+void fields(Fields& visit, DropoutLayerOptions& o) {
+  TENURE_FIELDS(visit, o, rate, noise_shape, seed);
 }
 
-template <class V>
-void fields(V& visit, SpatialDropoutOptions& o) {
-  visit("rate", o.rate);
-  visit("data_format", o.data_format);
-  visit("seed", o.seed);
+void fields(Fields& visit, SpatialDropoutOptions& o) {
+  TENURE_FIELDS(visit, o, rate, data_format, seed);
 }
 
-template <class V>
-void fields(V& visit, GaussianDropoutOptions& o) {
-  visit("rate", o.rate);
-}
+void fields(Fields& visit, GaussianDropoutOptions& o) { TENURE_FIELDS(visit, o, rate); }
 
-template <class V>
-void fields(V& visit, GaussianNoiseOptions& o) {
-  visit("stddev", o.stddev);
-}
+void fields(Fields& visit, GaussianNoiseOptions& o) { TENURE_FIELDS(visit, o, stddev); }
 
-template <class V>
-void fields(V& visit, ActivityRegularizationOptions& o) {
-  visit("l1", o.l1);
-  visit("l2", o.l2);
-}
+void fields(Fields& visit, ActivityRegularizationOptions& o) { TENURE_FIELDS(visit, o, l1, l2); }
 
 namespace {
 
@@ -168,15 +152,14 @@ class ActivityRegularizationLayer final : public ConfiguredLayer<ActivityRegular
 
 std::span<const LayerRow> regularization_layers() {
   static constexpr LayerRow rows[] = {
-      {"Dropout", layer_from_json<Dropout, DropoutLayerOptions>},
-      {"AlphaDropout", layer_from_json<AlphaDropout, DropoutLayerOptions>},
-      {"SpatialDropout1D", layer_from_json<SpatialDropout1D, SpatialDropoutOptions>},
-      {"SpatialDropout2D", layer_from_json<SpatialDropout2D, SpatialDropoutOptions>},
-      {"SpatialDropout3D", layer_from_json<SpatialDropout3D, SpatialDropoutOptions>},
-      {"GaussianDropout", layer_from_json<GaussianDropout, GaussianDropoutOptions>},
-      {"GaussianNoise", layer_from_json<GaussianNoise, GaussianNoiseOptions>},
-      {"ActivityRegularization",
-       layer_from_json<ActivityRegularization, ActivityRegularizationOptions>},
+      {"Dropout", make_layer<Dropout, DropoutLayerOptions>},
+      {"AlphaDropout", make_layer<AlphaDropout, DropoutLayerOptions>},
+      {"SpatialDropout1D", make_layer<SpatialDropout1D, SpatialDropoutOptions>},
+      {"SpatialDropout2D", make_layer<SpatialDropout2D, SpatialDropoutOptions>},
+      {"SpatialDropout3D", make_layer<SpatialDropout3D, SpatialDropoutOptions>},
+      {"GaussianDropout", make_layer<GaussianDropout, GaussianDropoutOptions>},
+      {"GaussianNoise", make_layer<GaussianNoise, GaussianNoiseOptions>},
+      {"ActivityRegularization", make_layer<ActivityRegularization, ActivityRegularizationOptions>},
   };
   return rows;
 }

@@ -10,58 +10,35 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V& visit, FlattenOptions& o) {
-  visit("data_format", o.data_format);
+void fields(Fields& visit, FlattenOptions& o) { TENURE_FIELDS(visit, o, data_format); }
+
+void fields(Fields& visit, ReshapeOptions& o) {
+  visit("target_shape", Numbers{o.target_shape, true});
 }
 
-template <class V>
-void fields(V& visit, ReshapeOptions& o) {
-  Numbers shape{o.target_shape, true};
-  visit("target_shape", shape);
-}
+void fields(Fields& visit, PermuteOptions& o) { TENURE_FIELDS(visit, o, dims); }
 
-template <class V>
-void fields(V& visit, PermuteOptions& o) {
-  visit("dims", o.dims);
-}
+void fields(Fields& visit, RepeatVectorOptions& o) { TENURE_FIELDS(visit, o, n); }
 
-template <class V>
-void fields(V& visit, RepeatVectorOptions& o) {
-  visit("n", o.n);
-}
-
-template <class V, int Count>
-void fields(V& visit, CroppingOptions<Count>& o) {
-  Margins margins{o.cropping, Count};
-  visit("cropping", margins);
+template <int Count>
+void fields(Fields& visit, CroppingOptions<Count>& o) {
+  visit("cropping", Margins{o.cropping, Count});
   if (Count > 1) visit("data_format", o.data_format);
 }
 
-template <class V, int Count>
-void fields(V& visit, ZeroPaddingOptions<Count>& o) {
-  Margins margins{o.padding, Count};
-  visit("padding", margins);
+template <int Count>
+void fields(Fields& visit, ZeroPaddingOptions<Count>& o) {
+  visit("padding", Margins{o.padding, Count});
   if (Count > 1) visit("data_format", o.data_format);
 }
 
-template <class V>
-void fields(V& visit, UpSampling1DOptions& o) {
-  visit("size", o.size);
+void fields(Fields& visit, UpSampling1DOptions& o) { TENURE_FIELDS(visit, o, size); }
+
+void fields(Fields& visit, UpSampling2DOptions& o) {
+  TENURE_FIELDS(visit, o, size, data_format, interpolation);
 }
 
-template <class V>
-void fields(V& visit, UpSampling2DOptions& o) {
-  visit("size", o.size);
-  visit("data_format", o.data_format);
-  visit("interpolation", o.interpolation);
-}
-
-template <class V>
-void fields(V& visit, UpSampling3DOptions& o) {
-  visit("size", o.size);
-  visit("data_format", o.data_format);
-}
+void fields(Fields& visit, UpSampling3DOptions& o) { TENURE_FIELDS(visit, o, size, data_format); }
 
 namespace {
 
@@ -314,19 +291,19 @@ class UpSampling3DLayer final : public ConfiguredLayer<UpSampling3DOptions> {
 
 std::span<const LayerRow> reshaping_layers() {
   static constexpr LayerRow rows[] = {
-      {"Flatten", layer_from_json<Flatten, FlattenOptions>},
-      {"Reshape", layer_from_json<Reshape, ReshapeOptions>},
-      {"Permute", layer_from_json<Permute, PermuteOptions>},
-      {"RepeatVector", layer_from_json<RepeatVector, RepeatVectorOptions>},
-      {"Cropping1D", layer_from_json<Cropping1D, CroppingOptions<1>>},
-      {"Cropping2D", layer_from_json<Cropping2D, CroppingOptions<2>>},
-      {"Cropping3D", layer_from_json<Cropping3D, CroppingOptions<3>>},
-      {"ZeroPadding1D", layer_from_json<ZeroPadding1D, ZeroPaddingOptions<1>>},
-      {"ZeroPadding2D", layer_from_json<ZeroPadding2D, ZeroPaddingOptions<2>>},
-      {"ZeroPadding3D", layer_from_json<ZeroPadding3D, ZeroPaddingOptions<3>>},
-      {"UpSampling1D", layer_from_json<UpSampling1D, UpSampling1DOptions>},
-      {"UpSampling2D", layer_from_json<UpSampling2D, UpSampling2DOptions>},
-      {"UpSampling3D", layer_from_json<UpSampling3D, UpSampling3DOptions>},
+      {"Flatten", make_layer<Flatten, FlattenOptions>},
+      {"Reshape", make_layer<Reshape, ReshapeOptions>},
+      {"Permute", make_layer<Permute, PermuteOptions>},
+      {"RepeatVector", make_layer<RepeatVector, RepeatVectorOptions>},
+      {"Cropping1D", make_layer<Cropping1D, CroppingOptions<1>>},
+      {"Cropping2D", make_layer<Cropping2D, CroppingOptions<2>>},
+      {"Cropping3D", make_layer<Cropping3D, CroppingOptions<3>>},
+      {"ZeroPadding1D", make_layer<ZeroPadding1D, ZeroPaddingOptions<1>>},
+      {"ZeroPadding2D", make_layer<ZeroPadding2D, ZeroPaddingOptions<2>>},
+      {"ZeroPadding3D", make_layer<ZeroPadding3D, ZeroPaddingOptions<3>>},
+      {"UpSampling1D", make_layer<UpSampling1D, UpSampling1DOptions>},
+      {"UpSampling2D", make_layer<UpSampling2D, UpSampling2DOptions>},
+      {"UpSampling3D", make_layer<UpSampling3D, UpSampling3DOptions>},
   };
   return rows;
 }

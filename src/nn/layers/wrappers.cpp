@@ -15,12 +15,28 @@ namespace tenure::nn {
 
 namespace detail {
 
-template <class V>
-void fields(V&, BidirectionalOptions&) {}
-template <class V>
-void fields(V&, TimeDistributedOptions&) {}
-
 namespace {
+
+struct BidirectionalSettings : BidirectionalOptions {
+  std::optional<Layer> layer = {};
+};
+void fields(Fields& visit, BidirectionalSettings& o) {
+  std::optional<std::string> mode;  // null for "none"
+  if (o.merge_mode != "none") mode = o.merge_mode;
+  visit("merge_mode", mode);
+  o.merge_mode = mode.value_or("none");
+  visit.need({"layer"});
+  TENURE_FIELDS(visit, o, layer);
+  if (visit.reads() || o.backward_layer) TENURE_FIELDS(visit, o, backward_layer);
+}
+
+struct TimeDistributedSettings : TimeDistributedOptions {
+  std::optional<Layer> layer = {};
+};
+void fields(Fields& visit, TimeDistributedSettings& o) {
+  visit.need({"layer"});
+  TENURE_FIELDS(visit, o, layer);
+}
 
 std::source_location call_site() { return tenure::detail::context().call.site; }
 
@@ -56,13 +72,12 @@ void check_pair(const Layer& forward, const Layer& backward) {
   }
 }
 
-class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
+class BidirectionalLayer final : public ConfiguredLayer<BidirectionalSettings> {
  public:
-  BidirectionalLayer(const Layer& layer, BidirectionalOptions options, std::source_location site)
-      : ConfiguredLayer(std::move(options)),
-        given_(layer),
-        forward_(made(layer, false, site)),
-        backward_(made(layer, true, site)) {
+  BidirectionalLayer(BidirectionalSettings settings, std::source_location site)
+      : ConfiguredLayer(std::move(settings)),
+        forward_(going(false, site)),
+        backward_(going(true, site)) {
     check_pair(forward_, backward_);
     const std::string& mode = options_.merge_mode;
     if (mode != "concat" && mode != "sum" && mode != "mul" && mode != "ave" && mode != "none") {
@@ -73,14 +88,6 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
     track(backward_);
   }
   const char* class_name() const override { return "Bidirectional"; }
-
-  std::string config() const override {
-    Json json = Json::parse(ConfiguredLayer::config());
-    json["merge_mode"] = options_.merge_mode == "none" ? Json(nullptr) : Json(options_.merge_mode);
-    json["layer"] = to_json(given_);
-    if (options_.backward_layer) json["backward_layer"] = to_json(*options_.backward_layer);
-    return json.dump();
-  }
 
   void build_all(const std::vector<Shape>& inputs) override {
     check_has_input(*this, inputs.size());
@@ -120,7 +127,8 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
   }
 
  private:
-  Layer made(const Layer& layer, bool backward, std::source_location site) const {
+  Layer going(bool backward, std::source_location site) const {
+    const Layer& layer = *options_.layer;
     if (options_.backward_layer) return backward ? *options_.backward_layer : layer;
     const SequenceBase& like = recurrent(layer);
     return like.copy((backward ? "backward_" : "forward_") + layer.name(),
@@ -136,25 +144,8 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalOptions> {
     return {mode == "ave" ? std::move(sum) * 0.5 : std::move(sum)};
   }
 
-  const Layer given_, forward_, backward_;
+  const Layer forward_, backward_;
 };
-
-Layer bidirectional_from_json(const Json& json) {
-  BidirectionalOptions options;
-  const std::string owner = json.value("name", std::string("Bidirectional"));
-  ConfigReader reader(json, owner);
-  common_fields(reader, options);
-  if (const auto mode = json.find("merge_mode"); mode != json.end() && mode->is_null()) {
-    options.merge_mode = "none";
-  } else {
-    reader("merge_mode", options.merge_mode);
-  }
-  reader("backward_layer", options.backward_layer);
-  std::optional<Layer> layer;
-  reader("layer", layer);
-  if (!layer) raise<ValueError>("{}: has no layer", owner);
-  return Bidirectional(*layer, std::move(options));
-}
 
 // ---- TimeDistributed
 
@@ -165,17 +156,11 @@ Shape flat_shape(const Tensor& x) {
   return shape;
 }
 
-class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedOptions> {
+class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedSettings> {
  public:
-  TimeDistributedLayer(const Layer& layer, TimeDistributedOptions options)
-      : ConfiguredLayer(std::move(options)), layer_(track(layer)) {}
+  explicit TimeDistributedLayer(TimeDistributedSettings settings)
+      : ConfiguredLayer(std::move(settings)), layer_(track(*options_.layer)) {}
   const char* class_name() const override { return "TimeDistributed"; }
-
-  std::string config() const override {
-    Json json = Json::parse(ConfiguredLayer::config());
-    json["layer"] = to_json(layer_);
-    return json.dump();
-  }
 
   void build_all(const std::vector<Shape>& inputs) override {
     check_has_input(*this, inputs.size());
@@ -241,23 +226,19 @@ class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedOptions
   const Layer layer_;
 };
 
-Layer time_distributed_from_json(const Json& json) {
-  TimeDistributedOptions options;
-  const std::string owner = json.value("name", std::string("TimeDistributed"));
-  ConfigReader reader(json, owner);
-  common_fields(reader, options);
-  std::optional<Layer> layer;
-  reader("layer", layer);
-  if (!layer) raise<ValueError>("{}: has no layer", owner);
-  return TimeDistributed(*layer, std::move(options));
+template <class L, class S>
+Layer around(Fields& settings) {
+  S o;
+  layer_fields(settings, o);
+  return L(*o.layer, o);
 }
 
 }  // namespace
 
 std::span<const LayerRow> wrapper_layers() {
   static constexpr LayerRow rows[] = {
-      {"Bidirectional", bidirectional_from_json},
-      {"TimeDistributed", time_distributed_from_json},
+      {"Bidirectional", around<Bidirectional, BidirectionalSettings>},
+      {"TimeDistributed", around<TimeDistributed, TimeDistributedSettings>},
   };
   return rows;
 }
@@ -265,9 +246,11 @@ std::span<const LayerRow> wrapper_layers() {
 }  // namespace detail
 
 Bidirectional::Bidirectional(Layer layer, BidirectionalOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::BidirectionalLayer>(site, layer, std::move(options), site)) {}
+    : Layer(detail::make_base<detail::BidirectionalLayer>(
+          site, detail::BidirectionalSettings{std::move(options), std::move(layer)}, site)) {}
 TimeDistributed::TimeDistributed(Layer layer, TimeDistributedOptions options,
                                  std::source_location site)
-    : Layer(detail::make_base<detail::TimeDistributedLayer>(site, layer, std::move(options))) {}
+    : Layer(detail::make_base<detail::TimeDistributedLayer>(
+          site, detail::TimeDistributedSettings{std::move(options), std::move(layer)})) {}
 
 }  // namespace tenure::nn

@@ -1,6 +1,7 @@
 #include "nn/layers/checks.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "nn/config.h"
 

@@ -1,6 +1,8 @@
 // Settings as files of Keras and TensorFlow.js have them.
 #include "nn/layers/common.h"
 
+#include <nlohmann/json.hpp>
+
 #include "nn/layers/checks.h"
 
 namespace tenure::testing {

@@ -1,5 +1,6 @@
 // Layers against TensorFlow.js: tools/fixtures/layers.js made the cases.
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "nn/config.h"
 #include "nn/layers/checks.h"
