@@ -237,7 +237,7 @@ constinit const OpDef kCopy{.name = "copy",
                             .accepts = Accepts::any,
                             .no_gradient = "it is the same value"};
 
-Family view_ops() {
+Family views_ops() {
   static constexpr const OpDef* ops[] = {&kReshape, &kTranspose,    &kSlice,
                                          &kUnslice, &kAddSlice,     &kBroadcastTo,
                                          &kClone,   &kStopGradient, &kCopy};
