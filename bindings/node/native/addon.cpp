@@ -14,6 +14,7 @@
 #include "call.h"
 #include "memory/text.h"
 #include "napi.h"
+#include "table.h"
 #include "tenure/tenure.h"
 #include "tokens.h"
 
@@ -50,13 +51,6 @@ const char* code_of(const std::exception& error) {
   if (dynamic_cast<const OutOfMemoryError*>(&error) != nullptr) return "OutOfMemoryError";
   if (dynamic_cast<const UnsupportedError*>(&error) != nullptr) return "UnsupportedError";
   return "Error";
-}
-
-const Row& row_of(std::int32_t code) {
-  static const std::vector<Row>& rows = all_rows();
-  if (static_cast<std::uint32_t>(code) >= rows.size()) [[unlikely]]
-    throw ValueError("tfjs: there is no op of that number");
-  return rows[static_cast<std::size_t>(code)];
 }
 
 bool tell_v8(napi_env env, std::int64_t change) {
@@ -96,7 +90,7 @@ void run_queue(Environment& state) {
         state.slots.drop(slot);
       } else {
         Call call(state.slots, state.shared, queue.subspan(at + 2, length - 2), slot);
-        row_of(code).run(call);
+        run(code, call);
       }
     } catch (...) {
       if (code < 0) {
@@ -204,7 +198,7 @@ napi_value entry(napi_env env, napi_callback_info info) {
 napi_value call(napi_env env, Environment& state, napi_value*) {
   run_queue(state);
   Call call(state.slots, state.shared);
-  row_of(state.shared.integers[0]).run(call);
+  run(state.shared.integers[0], call);
   tell_v8(env, state);
   return nullptr;
 }
@@ -341,6 +335,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   return nullptr;
 }
 
+napi_value table(napi_env env, Environment&, napi_value*) { return table_of_ops(env); }
+
 napi_value names(napi_env env, Environment&, napi_value*) {
   napi_value list = nullptr;
   check(env, napi_create_array(env, &list));
@@ -430,6 +426,7 @@ NAPI_MODULE_INIT() {
     add<2, watch>(env, exports, "watch", raw);
     add<1, lost>(env, exports, "lost", raw);
     add<0, names>(env, exports, "names", raw);
+    add<0, table>(env, exports, "table", raw);
     add<0, memory_info>(env, exports, "memory", raw);
     add<1, set_threads>(env, exports, "setThreads", raw);
     add<0, library_version>(env, exports, "version", raw);
