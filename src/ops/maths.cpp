@@ -147,14 +147,24 @@ constinit const OpDef kAtan2 =
               operand(g, 1, [&] { return -along(g.x(0)); })};
     });
 
+constinit const OpDef kHypot = of_two(
+    "hypot", nullptr, Takes::floats, {kInput0 | kOutput, kInput1 | kOutput},
+    [](GradContext& g) -> Grads {
+      const auto along = [&](int side) {
+        const Tensor y = g.y();
+        return g.dy() * (g.x(side) / where(equal(y, 0), 1, y));
+      };
+      return {operand(g, 0, [&] { return along(0); }), operand(g, 1, [&] { return along(1); })};
+    });
+
 }  // namespace
 
 Family maths_ops() {
   static constexpr const OpDef* ops[] = {
-      &kAbs,      &kSign,       &kFloor, &kCeil,  &kRound, &kIsNan, &kIsInf,
-      &kIsFinite, &kReciprocal, &kRsqrt, &kExpm1, &kLog1p, &kErf,   &kSin,
-      &kCos,      &kTan,        &kAsin,  &kAcos,  &kAtan,  &kSinh,  &kCosh,
-      &kAsinh,    &kAcosh,      &kAtanh, &kClip,  &kMod,   &kPow,   &kAtan2};
+      &kAbs,        &kSign,  &kFloor, &kCeil,  &kRound, &kIsNan, &kIsInf, &kIsFinite,
+      &kReciprocal, &kRsqrt, &kExpm1, &kLog1p, &kErf,   &kSin,   &kCos,   &kTan,
+      &kAsin,       &kAcos,  &kAtan,  &kSinh,  &kCosh,  &kAsinh, &kAcosh, &kAtanh,
+      &kClip,       &kMod,   &kPow,   &kAtan2, &kHypot};
   return ops;
 }
 
@@ -198,5 +208,6 @@ Tensor clip(Arg x, Scalar low, Scalar high) {
 Tensor mod(Arg a, Arg b) { return call(kMod, a, b); }
 Tensor pow(Arg a, Arg b) { return call(kPow, a, b); }
 Tensor atan2(Arg y, Arg x) { return call(kAtan2, y, x); }
+Tensor hypot(Arg a, Arg b) { return call(kHypot, a, b); }
 
 }  // namespace tenure
