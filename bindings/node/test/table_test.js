@@ -41,6 +41,8 @@ test('ops that TensorFlow.js does not have', () => {
   const [a, , c] = values(tenure.op('gelu', x));
   assert.ok(Math.abs(a + 0.0455003) < 1e-6 && Math.abs(c - 1.9544997) < 1e-6);
   assert.notDeepStrictEqual(values(tenure.op('gelu', x, {approximate: true})), [a, 0, c]);
+  const sides = [tf.tensor1d([3, 1e30]), tf.tensor1d([4, 0])];
+  assert.deepStrictEqual(values(tenure.op('hypot', sides)), [5, Math.fround(1e30)]);
   const [ordered, places] = tenure.op('sort', tf.tensor1d([3, 1, 2]), {descending: true});
   assert.deepStrictEqual([values(ordered), values(places)], [[3, 2, 1], [0, 2, 1]]);
 });
