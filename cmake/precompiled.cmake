@@ -11,7 +11,10 @@ set(precompiled_headers
 # not there, and keeps that to itself only in headers that it reads as text.
 add_library(tenure_precompiled INTERFACE)
 target_compile_options(tenure_precompiled INTERFACE
-  "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds>")
+  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
 
 function(precompile_headers target)
   get_property(first GLOBAL PROPERTY tenure_precompiled)

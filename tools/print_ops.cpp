@@ -112,6 +112,17 @@ std::string in_place(const OpDef& op) {
   return inputs.empty() ? "no" : inputs;
 }
 
+// The names alone of the TensorFlow.js kernels, without those of their inputs and attributes.
+std::string kernels_of(const OpDef& op) {
+  std::string names;
+  bool within = false;
+  for (const char c : std::string_view(op.tfjs != nullptr ? op.tfjs : "")) {
+    within = c == '(' || (within && c != ')');
+    if (!within && c != ')') names += c;
+  }
+  return names;
+}
+
 template <class T>
 std::vector<T> sorted(std::vector<T> ops, auto&& name) {
   std::ranges::sort(ops, {}, [&](const T& op) { return std::string_view(name(op)); });
@@ -135,8 +146,8 @@ void print() {
   const std::span<const OpDef* const> ops = all_ops();
   for (const OpDef* op : sorted(std::vector<const OpDef*>(ops.begin(), ops.end()),
                                 [](const OpDef* each) { return each->name; })) {
-    fmt::print("| {} | {} | {} | {} | {} | {} |\n", op->name, op->tfjs != nullptr ? op->tfjs : "",
-               dtypes_of(*op), gradient_of(*op), keeps_of(*op), in_place(*op));
+    fmt::print("| {} | {} | {} | {} | {} | {} |\n", op->name, kernels_of(*op), dtypes_of(*op),
+               gradient_of(*op), keeps_of(*op), in_place(*op));
   }
   fmt::print(
       "\n## Made of others\n\n"

@@ -51,9 +51,10 @@ class CommandLine {
  private:
   // What it does runs when the line is parsed.
   template <class O>
-  Command<O> add(const char* name, const char* what, int (*run)(const O& options)) {
+  Command<O> add(const char* name, const char* what, int (*run_command)(const O& options)) {
     Command<O> command{app_.add_subcommand(name, what), std::make_shared<O>()};
-    command->callback([this, run, options = command.options] { exit_code_ = run(*options); });
+    command->callback(
+        [this, run_command, options = command.options] { exit_code_ = run_command(*options); });
     return command;
   }
 

@@ -1,3 +1,5 @@
+import type {Tensor} from '@tensorflow/tfjs-core';
+
 // Importing this makes Tenure the backend of TensorFlow.js in this process (or worker thread).
 
 /** The name under which the backend is registered: `tf.setBackend(backend)`. */
@@ -28,6 +30,16 @@ export declare function memory(): MemoryInfo;
 
 /** How many threads native kernels use; by default as many as there are cores. */
 export declare function setThreads(count: number): void;
+
+/**
+ * Runs an op of Tenure's own by its name, such as `op('gelu', x, {approximate: true})` or
+ * `op('maximum', [a, b])`: any of docs/ops.md that says what it takes. It has no gradient in
+ * TensorFlow.js unless one is registered under that name.
+ */
+export declare function op(
+    name: string, inputs: Tensor|Tensor[], attributes?: Attributes): Tensor|Tensor[];
+
+export type Attributes = Record<string, number | boolean | string | number[]>;
 
 /**
  * Whether recurrent layers run as one kernel instead of some ten per step, and Adam's update of a

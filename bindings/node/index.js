@@ -15,19 +15,21 @@ const {moveComplexTensors} = require('./lib/moves');
 const BACKEND = 'tenure';
 const PRIORITY = 10; // above every backend that TensorFlow.js has
 
-const families = [
+// What is written by hand goes before what the table says.
+const kernels = Object.assign(
+  {},
+  require('./lib/kernels/table').kernels,
   require('./lib/kernels/elementwise'),
-  require('./lib/kernels/reduction'),
   require('./lib/kernels/shape'),
   require('./lib/kernels/matrix'),
   require('./lib/kernels/window'),
   require('./lib/kernels/image'),
   require('./lib/kernels/indexing'),
   require('./lib/kernels/host').kernels,
-];
+);
 
 if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
-  for (const [kernelName, kernelFunc] of families.flatMap(Object.entries)) {
+  for (const [kernelName, kernelFunc] of Object.entries(kernels)) {
     registerKernel({kernelName, backendName: BACKEND, kernelFunc});
   }
   registerLayers(BACKEND);
@@ -36,8 +38,14 @@ if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
   if (engine().backendInstance != null) engine().setBackend(BACKEND);
 }
 
+// Runs an op of Tenure's own table (docs/ops.md) by its name.
+function op(name, inputs, attrs = {}) {
+  return engine().runKernel(name, Array.isArray(inputs) ? inputs : [inputs], attrs);
+}
+
 module.exports = {
   backend: BACKEND,
+  op,
   version: bridge.version,
   memory: bridge.memory,
   setThreads: bridge.setThreads,

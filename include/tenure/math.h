@@ -24,6 +24,7 @@ TENURE_API Tensor squared_difference(Arg a, Arg b);
 TENURE_API Tensor mod(Arg a, Arg b);    // has the sign of b; by 0 it is NaN, and 0 for integers
 TENURE_API Tensor pow(Arg a, Arg b);    // integers wrap; 2 to a negative power is 0
 TENURE_API Tensor atan2(Arg y, Arg x);  // the angle of the point (x, y)
+TENURE_API Tensor hypot(Arg a, Arg b);  // sqrt(a^2 + b^2), whose squares do not overflow
 TENURE_API Tensor add_n(std::vector<Tensor> tensors,  // of one shape
                         std::source_location site = std::source_location::current());
 

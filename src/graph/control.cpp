@@ -382,12 +382,12 @@ const ControlAttrs* control_attrs(const ops::OpDef& op, ops::AttrsRef attrs) {
   return control ? &attrs.as<ControlAttrs>() : nullptr;
 }
 
-std::string print_field(const Bodies& bodies) {
-  std::string text;
+std::string ControlAttrs::print() const {
+  std::string sizes;
   for (const auto& body : bodies) {
-    text += fmt::format("{}{} nodes", text.empty() ? "" : ", ", body->nodes.size());
+    sizes += fmt::format("{}{} nodes", sizes.empty() ? "" : ", ", body->nodes.size());
   }
-  return fmt::format("[{}]", text);
+  return fmt::format("bodies=[{}], steps={}, reverse={}", sizes, steps, reverse);
 }
 
 bool draws(const Graph& body) {

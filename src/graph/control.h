@@ -28,7 +28,6 @@ namespace tenure::graph {
 using Bodies = std::vector<std::shared_ptr<const Graph>>;
 
 struct ControlAttrs {
-  static constexpr bool kOpaque = true;
   Bodies bodies;
   std::size_t state = 0;       // loop, scan: so many of the first inputs, and of the outputs
   std::size_t sequences = 0;   // scan: so many inputs after those; the rest is the same throughout
@@ -38,15 +37,8 @@ struct ControlAttrs {
   bool has_counter = false;    // the last input is the counter at which to begin (scan: each step)
 
   bool operator==(const ControlAttrs&) const = default;
-  template <class V>
-  void visit(V&& field) const {
-    field("bodies", bodies);
-    field("steps", steps);
-    field("reverse", reverse);
-  }
+  std::string print() const;
 };
-
-std::string print_field(const Bodies& bodies);
 
 extern const ops::OpDef kBranch;    // inputs: which (int32), then the bodies'
 extern const ops::OpDef kLoop;      // bodies: whether to go on, the next state

@@ -16,14 +16,13 @@ namespace {
 using detail::Access;
 
 struct GradientAttrs {
-  static constexpr bool kOpaque = true;
   std::shared_ptr<const Graph> graph;                 // from the value's gradient and what it uses
   std::vector<std::optional<std::size_t>> result_of;  // per input: where its gradient is, if it is
   std::vector<std::shared_ptr<detail::VariableState>> assigned;  // by the graph's last results
   std::exception_ptr failed;  // what tracing it threw: for who asks for a gradient
 
   bool operator==(const GradientAttrs&) const = default;
-  void visit(auto&&) const {}
+  std::string print() const { return {}; }
 };
 
 bool is_used_by_gradient(ops::AttrsRef attrs, std::size_t input) {

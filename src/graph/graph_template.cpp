@@ -28,44 +28,57 @@ struct Number {
 };
 using Numbers = std::vector<Number>;
 
-class Reader final : public ops::NumberVisitor {
+// Reads the numbers among a struct's fields, or puts others in their place, as long as there are
+// any. Truth values, dtypes and choices are no numbers.
+class NumberVisitor final : public ops::FieldVisitor {
  public:
-  void integer(std::int64_t& value) override { numbers.push_back({false, value, 0}); }
-  void real(double& value) override { numbers.push_back({true, 0, value}); }
-  Numbers numbers;
-};
-
-// Puts numbers in place of those it sees, as long as there are any.
-class Writer final : public ops::NumberVisitor {
- public:
-  explicit Writer(const Numbers& numbers) : numbers_(numbers) {}
-  void integer(std::int64_t& value) override {
-    if (next_ < numbers_.size()) value = numbers_[next_].integer;
-    ++next_;
+  explicit NumberVisitor(const Numbers* others = nullptr) : others_(others) {}
+  void integer(std::string_view, std::int64_t& value) override {
+    if (replaces()) value = (*others_)[numbers.size()].integer;
+    numbers.push_back({false, value, 0});
   }
-  void real(double& value) override {
-    if (next_ < numbers_.size()) value = numbers_[next_].value;
-    ++next_;
+  void real(std::string_view, double& value) override {
+    if (replaces()) value = (*others_)[numbers.size()].value;
+    numbers.push_back({true, 0, value});
   }
+  void integers(std::string_view name, Shape& values) override {
+    for (std::int64_t& value : values) integer(name, value);
+  }
+  void number(std::string_view name, Scalar& value) override {
+    if (value.natural_dtype() == DType::boolean) return;
+    if (value.is_integer()) {
+      std::int64_t whole = value.to_int64();
+      integer(name, whole);
+      value = whole;
+    } else {
+      double broken = value.to_double();
+      real(name, broken);
+      value = broken;
+    }
+  }
+  void flag(std::string_view, bool&) override {}
+  void dtype(std::string_view, DType&) override {}
+  void choice(std::string_view, std::size_t&, std::span<const char* const>) override {}
+  Numbers numbers;  // those there are, after that
 
  private:
-  const Numbers& numbers_;
-  std::size_t next_ = 0;
+  bool replaces() const { return others_ != nullptr && numbers.size() < others_->size(); }
+  const Numbers* others_;
 };
 
 Numbers numbers_of(const Node& node) {
-  Reader reader;
+  NumberVisitor reader;
   ops::AttrsBox attrs = node.attrs;
-  if (attrs.data() != nullptr && attrs.ref().type()->numbers != nullptr) {
-    attrs.ref().type()->numbers(attrs.data(), reader);
+  if (attrs.data() != nullptr && attrs.ref().type()->visit != nullptr) {
+    attrs.ref().type()->visit(attrs.data(), reader);
   }
   return std::move(reader.numbers);
 }
 
 void set_numbers_of(ops::AttrsBox& attrs, const Numbers& numbers) {
   if (numbers.empty()) return;
-  Writer writer(numbers);
-  attrs.ref().type()->numbers(attrs.data(), writer);
+  NumberVisitor writer(&numbers);
+  attrs.ref().type()->visit(attrs.data(), writer);
 }
 
 std::string text_of(const Node& node) {
@@ -295,8 +308,7 @@ std::optional<Difference> first_difference(const Graph& a, const Graph& b) {
 bool is_opaque(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
     const ops::AttrsRef attrs = node.attrs.ref();
-    return node.op->infer == nullptr ||
-           (attrs.data() != nullptr && attrs.type()->numbers == nullptr);
+    return node.op->infer == nullptr || (attrs.data() != nullptr && attrs.type()->visit == nullptr);
   });
 }
 

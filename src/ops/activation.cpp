@@ -6,7 +6,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/maths_attrs.h"
@@ -23,6 +23,8 @@ namespace {
 constinit const OpDef kLeakyRelu{.name = "leaky_relu",
                                  .infer = same_shape,
                                  .tfjs = "LeakyRelu",
+                                 .takes = Takes::floats,
+                                 .attrs = &kAttrs<AlphaAttrs>,
                                  .accepts = Accepts::elementwise,
                                  .may_overwrite = input(0),
                                  .grad_keeps = kInput,
@@ -31,66 +33,43 @@ constinit const OpDef kLeakyRelu{.name = "leaky_relu",
                                                 g.dy() * g.attrs_as<AlphaAttrs>().alpha);
                                  }};
 
-constinit const OpDef kPrelu{.name = "prelu",
-                             .infer = broadcast,
-                             .inputs = 2,
-                             .tfjs = "Prelu",
-                             .accepts = Accepts::elementwise,
-                             .may_overwrite = kEither,
-                             .grad_keeps = {kInput0 | kInput1, kInput0},
-                             .grad = [](GradContext& g) -> Grads {
-                               const auto of_x = [&] {
-                                 return where(greater(g.x(0), 0), g.dy(), g.dy() * g.x(1));
-                               };
-                               const auto of_alpha = [&] { return g.dy() * minimum(g.x(0), 0); };
-                               return {operand(g, 0, of_x), operand(g, 1, of_alpha)};
-                             }};
+constinit const OpDef kPrelu =
+    of_two("prelu", "Prelu(x, alpha)", Takes::floats, {kInput0 | kInput1, kInput0},
+           [](GradContext& g) -> Grads {
+             const auto of_x = [&] { return where(greater(g.x(0), 0), g.dy(), g.dy() * g.x(1)); };
+             const auto of_alpha = [&] { return g.dy() * minimum(g.x(0), 0); };
+             return {operand(g, 0, of_x), operand(g, 1, of_alpha)};
+           });
 
 constinit const OpDef kStep{.name = "step",
                             .infer = same_shape,
                             .tfjs = "Step",
+                            .takes = Takes::floats,
+                            .attrs = &kAttrs<AlphaAttrs>,
                             .accepts = Accepts::elementwise,
                             .may_overwrite = input(0),
                             .no_gradient = kSteps};
 
-constinit const OpDef kHardSigmoid{.name = "hard_sigmoid",
-                                   .infer = same_shape,
-                                   .accepts = Accepts::elementwise,
-                                   .may_overwrite = input(0),
-                                   .grad_keeps = kOutput,
-                                   .grad = [](GradContext& g) -> Grads {
-                                     const Tensor y = g.y();
-                                     return where(logical_and(greater(y, 0), less(y, 1)),
-                                                  g.dy() * 0.2, 0);
-                                   }};
+constinit const OpDef kHardSigmoid =
+    of_one("hard_sigmoid", nullptr, Takes::floats, kOutput, [](GradContext& g) -> Grads {
+      const Tensor y = g.y();
+      return where(logical_and(greater(y, 0), less(y, 1)), g.dy() * 0.2, 0);
+    });
 
-constinit const OpDef kSilu{.name = "silu",
-                            .infer = same_shape,
-                            .accepts = Accepts::elementwise,
-                            .may_overwrite = input(0),
-                            .grad_keeps = kInput,
-                            .grad = [](GradContext& g) -> Grads {
-                              const Tensor x = g.x();
-                              const Tensor share = sigmoid(x);
-                              return g.dy() * (share * (x * (1 - share) + 1));
-                            }};
+constinit const OpDef kSilu =
+    of_one("silu", nullptr, Takes::floats, kInput, [](GradContext& g) -> Grads {
+      const Tensor x = g.x();
+      const Tensor share = sigmoid(x);
+      return g.dy() * (share * (x * (1 - share) + 1));
+    });
 
-constinit const OpDef kSoftplus{
-    .name = "softplus",
-    .infer = same_shape,
-    .tfjs = "Softplus",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * sigmoid(g.x()); }};
+constinit const OpDef kSoftplus =
+    of_one("softplus", "Softplus", Takes::floats, kInput,
+           [](GradContext& g) -> Grads { return g.dy() * sigmoid(g.x()); });
 
-constinit const OpDef kLogSigmoid{
-    .name = "log_sigmoid",
-    .infer = same_shape,
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * sigmoid(-g.x()); }};
+constinit const OpDef kLogSigmoid =
+    of_one("log_sigmoid", nullptr, Takes::floats, kInput,
+           [](GradContext& g) -> Grads { return g.dy() * sigmoid(-g.x()); });
 
 // x P(x): the derivative is P(x) + x p(x), p the density.
 Tensor slope_of_gelu(const Tensor& x) {
@@ -111,6 +90,8 @@ Tensor slope_of_gelu_by_tanh(const Tensor& x) {
 constinit const OpDef kGelu{
     .name = "gelu",
     .infer = same_shape,
+    .takes = Takes::floats,
+    .attrs = &kAttrs<GeluAttrs>,
     .accepts = Accepts::elementwise,
     .may_overwrite = input(0),
     .grad_keeps = kInput,
@@ -137,11 +118,9 @@ Family activation_ops() {
 
 using namespace ops;
 
-Tensor leaky_relu(Arg x, double alpha) {
-  return on_floats(kLeakyRelu, std::move(x), ref(AlphaAttrs{alpha}));
-}
+Tensor leaky_relu(Arg x, double alpha) { return call(kLeakyRelu, std::move(x), AlphaAttrs{alpha}); }
 
-Tensor prelu(Arg x, Arg alpha) { return binary_on_floats(kPrelu, x, alpha); }
+Tensor prelu(Arg x, Arg alpha) { return call(kPrelu, x, alpha); }
 
 Tensor elu(Arg x, double alpha) {
   const std::source_location site = x.site();
@@ -153,10 +132,10 @@ Tensor elu(Arg x, double alpha) {
 }
 
 Tensor gelu(Arg x, GeluOptions options) {
-  return on_floats(kGelu, std::move(x), ref(GeluAttrs{options.approximate}));
+  return call(kGelu, std::move(x), GeluAttrs{options.approximate});
 }
 
-Tensor silu(Arg x) { return on_floats(kSilu, std::move(x)); }
+Tensor silu(Arg x) { return call(kSilu, std::move(x)); }
 
 Tensor swish(Arg x) {
   const detail::CallScope call("swish", x.site());
@@ -177,9 +156,9 @@ Tensor softsign(Arg x) {
   return div(std::move(values), std::move(divisor));
 }
 
-Tensor softplus(Arg x) { return on_floats(kSoftplus, std::move(x)); }
-Tensor log_sigmoid(Arg x) { return on_floats(kLogSigmoid, std::move(x)); }
-Tensor hard_sigmoid(Arg x) { return on_floats(kHardSigmoid, std::move(x)); }
-Tensor step(Arg x, double alpha) { return on_floats(kStep, std::move(x), ref(AlphaAttrs{alpha})); }
+Tensor softplus(Arg x) { return call(kSoftplus, std::move(x)); }
+Tensor log_sigmoid(Arg x) { return call(kLogSigmoid, std::move(x)); }
+Tensor hard_sigmoid(Arg x) { return call(kHardSigmoid, std::move(x)); }
+Tensor step(Arg x, double alpha) { return call(kStep, std::move(x), AlphaAttrs{alpha}); }
 
 }  // namespace tenure

@@ -1,8 +1,9 @@
 // The attributes of operations: plain values, one struct per family. Here are those that several
 // files share; the others stand in their family's *_attrs.h.
 //
-// A struct lists its fields once, in `visit`; comparing, hashing, printing, serialising and the
-// bindings' codecs are written against that list and never against a struct.
+// A struct lists its fields once, in TENURE_ATTRS. Printing, the numbers that a graph's template
+// fits to its sizes, and the bindings' codec are written against that list and never against a
+// struct; so is the table of ops that a binding sees.
 #pragma once
 
 #include <cstdint>
@@ -130,89 +131,74 @@ struct ShuffleAttrs {
   TENURE_ATTRS(ShuffleAttrs, seed, offset, inverse)
 };
 
-std::string print_field(const Shape& value);
-std::string print_field(const Scalar& value);
-std::string print_field(DType value);
-std::string print_field(bool value);
-std::string print_field(double value);
-std::string print_field(std::int64_t value);
-std::string print_field(std::uint64_t value);
-inline std::string print_field(int value) { return print_field(static_cast<std::int64_t>(value)); }
-
-template <class A>
-std::string print_attrs(const A& attrs) {
-  std::string text;
-  attrs.visit([&text](std::string_view name, const auto& value) {
-    if (!text.empty()) text += ", ";
-    text += name;
-    text += '=';
-    text += print_field(value);
-  });
-  return text;
+// The names of an enumeration's values, in order: found for each as a neighbour of its type.
+template <class E>
+concept Choice = std::is_enum_v<E> && requires(E value) { choices(value); };
+template <Choice E>
+const char* choice_name(E value) {
+  return choices(value)[static_cast<std::size_t>(value)];
 }
 
-// Shows a field's numbers to a visitor. Truth values, dtypes and other enums are no numbers.
 template <class T>
-void visit_numbers(T& field, NumberVisitor& visit) {
-  if constexpr (std::is_same_v<T, double>) {
-    visit.real(field);
-  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+void visit_field(std::string_view name, T& field, FieldVisitor& visitor) {
+  if constexpr (std::is_same_v<T, bool>) {
+    visitor.flag(name, field);
+  } else if constexpr (std::is_same_v<T, double>) {
+    visitor.real(name, field);
+  } else if constexpr (std::is_integral_v<T>) {
     auto wide = static_cast<std::int64_t>(field);
-    visit.integer(wide);
+    visitor.integer(name, wide);
     field = static_cast<T>(wide);
   } else if constexpr (std::is_same_v<T, Shape>) {
-    for (std::int64_t& dim : field) visit.integer(dim);
+    visitor.integers(name, field);
   } else if constexpr (std::is_same_v<T, Scalar>) {
-    if (field.natural_dtype() == DType::boolean) return;
-    if (field.is_integer()) {
-      std::int64_t value = field.to_int64();
-      visit.integer(value);
-      field = value;
-    } else {
-      double value = field.to_double();
-      visit.real(value);
-      field = value;
-    }
+    visitor.number(name, field);
+  } else if constexpr (std::is_same_v<T, DType>) {
+    visitor.dtype(name, field);
   } else {
-    static_assert(std::is_same_v<T, bool> || std::is_enum_v<T>);
+    static_assert(Choice<T>);
+    auto place = static_cast<std::size_t>(field);
+    visitor.choice(name, place, choices(field));
+    field = static_cast<T>(place);
   }
 }
 
 template <class A>
-void visit_all_numbers(void* value, NumberVisitor& visit) {
-  static_cast<const A*>(value)->visit([&visit](std::string_view, const auto& field) {
+void visit_fields(void* value, FieldVisitor& visitor) {
+  static_cast<const A*>(value)->visit([&visitor](std::string_view name, const auto& field) {
     // The struct is not const, only its list of fields is.
-    visit_numbers(const_cast<std::remove_cvref_t<decltype(field)>&>(field), visit);
+    visit_field(name, const_cast<std::remove_cvref_t<decltype(field)>&>(field), visitor);
   });
 }
+std::string print_fields(const void* value, void (*visit)(void*, FieldVisitor&));
 
-// Attributes that hold more than numbers and choices say so: kOpaque.
+// Attributes that hold more than such fields print themselves instead of listing them.
 template <class A>
-concept Opaque = requires { A::kOpaque; };
-
-template <class A>
-consteval auto numbers_of() {
-  void (*numbers)(void*, NumberVisitor&) = nullptr;
-  if constexpr (!Opaque<A>) numbers = visit_all_numbers<A>;
-  return numbers;
-}
+concept Opaque = requires(const A& attrs) { attrs.print(); };
 
 template <class A>
-const AttrsType* attrs_type() {
-  static constexpr AttrsType type{
+consteval AttrsType attrs_type() {
+  AttrsType type{
       .copy = [](const void* value) -> void* { return new A(*static_cast<const A*>(value)); },
       .destroy = [](void* value) noexcept { delete static_cast<A*>(value); },
       .equal = [](const void* a,
                   const void* b) { return *static_cast<const A*>(a) == *static_cast<const A*>(b); },
-      .print = [](const void* value) { return print_attrs(*static_cast<const A*>(value)); },
-      .numbers = numbers_of<A>(),
-  };
-  return &type;
+      .print = nullptr};
+  if constexpr (Opaque<A>) {
+    type.print = [](const void* value) { return static_cast<const A*>(value)->print(); };
+  } else {
+    type.make = []() -> void* { return new A; };
+    type.print = [](const void* value) { return print_fields(value, visit_fields<A>); };
+    type.visit = visit_fields<A>;
+  }
+  return type;
 }
+template <class A>
+inline constexpr AttrsType kAttrs = attrs_type<A>();
 
 template <class A>
 AttrsRef ref(const A& attrs) {
-  return {&attrs, attrs_type<A>()};
+  return {&attrs, &kAttrs<A>};
 }
 
 }  // namespace tenure::ops

@@ -4,27 +4,40 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "tenure/dtype.h"
+#include "tenure/scalar.h"
+#include "tenure/shape.h"
+
 namespace tenure::ops {
 
-// Sees the numbers among a struct's fields one by one, and may change them.
-class NumberVisitor {
+// Sees a struct's fields one by one, in the order of its list, and may change them.
+class FieldVisitor {
  public:
-  virtual ~NumberVisitor() = default;
-  virtual void integer(std::int64_t& value) = 0;
-  virtual void real(double& value) = 0;
+  virtual ~FieldVisitor() = default;
+  virtual void integer(std::string_view name, std::int64_t& value) = 0;
+  virtual void real(std::string_view name, double& value) = 0;
+  virtual void flag(std::string_view name, bool& value) = 0;
+  virtual void dtype(std::string_view name, DType& value) = 0;
+  virtual void number(std::string_view name, Scalar& value) = 0;
+  virtual void integers(std::string_view name, Shape& values) = 0;
+  // One of an enumeration, by its place among the names.
+  virtual void choice(std::string_view name, std::size_t& value,
+                      std::span<const char* const> names) = 0;
 };
 
-// What can be done with attributes without knowing their struct. `attrs_type<A>()` in attrs.h makes
-// one from A's field list.
+// What can be done with attributes without knowing their struct: `kAttrs<A>` in attrs.h. Those that
+// have more than the fields a visitor knows have no `visit`, and nobody but the library makes them.
 struct AttrsType {
+  void* (*make)() = nullptr;  // with every field at its default
   void* (*copy)(const void* value);
   void (*destroy)(void* value) noexcept;
   bool (*equal)(const void* a, const void* b);
-  std::string (*print)(const void* value);                       // axes=[0], keep_dims=true
-  void (*numbers)(void* value, NumberVisitor& visit) = nullptr;  // in the order of the fields
+  std::string (*print)(const void* value);  // axes=[0], keep_dims=true
+  void (*visit)(void* value, FieldVisitor& visitor) = nullptr;
 };
 
 class AttrsRef {
@@ -52,6 +65,7 @@ struct AttrsDeleter {
 class AttrsBox {
  public:
   AttrsBox() = default;
+  explicit AttrsBox(const AttrsType& type) : value_(type.make(), AttrsDeleter{&type}) {}
   explicit AttrsBox(AttrsRef ref)
       : value_(ref.data() != nullptr ? ref.type()->copy(ref.data()) : nullptr,
                AttrsDeleter{ref.type()}) {}

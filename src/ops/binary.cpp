@@ -2,7 +2,7 @@
 #include "ops/arithmetic.h"
 
 #include "core/raise.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/complex.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
@@ -15,15 +15,6 @@
 namespace tenure {
 namespace ops {
 
-// Two tensors that need no promotion: most operands, and `unify` is a good part of a small op.
-bool agree(const Arg& a, const Arg& b, bool arithmetic) {
-  const detail::Header* first = detail::Access::header(a.tensor());
-  const detail::Header* second = detail::Access::header(b.tensor());
-  if (first == nullptr || second == nullptr) return false;
-  const DType dtype = first->layout.dtype;
-  return dtype == second->layout.dtype && !(arithmetic && dtype == DType::boolean);
-}
-
 void broadcast(Infer& infer) {
   infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), infer.dtype(0));
 }
@@ -32,65 +23,32 @@ void broadcast_to_bool(Infer& infer) {
   infer.result(broadcast_shapes(infer.op, infer.shape(0), infer.shape(1)), DType::boolean);
 }
 
-constinit const OpDef kAdd{.name = "add",
-                           .infer = broadcast,
-                           .inputs = 2,
-                           .tfjs = "Add",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = kEither,
-                           .grad_keeps = kNothing,
-                           .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy(); }),
-                                     operand(g, 1, [&] { return g.dy(); })};
-                           }};
+constinit const OpDef kAdd =
+    of_two("add", "Add", Takes::numbers, kNothing, [](GradContext& g) -> Grads {
+      return {operand(g, 0, [&] { return g.dy(); }), operand(g, 1, [&] { return g.dy(); })};
+    });
 
-constinit const OpDef kSub{.name = "sub",
-                           .infer = broadcast,
-                           .inputs = 2,
-                           .tfjs = "Sub",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = kEither,
-                           .grad_keeps = kNothing,
-                           .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy(); }),
-                                     operand(g, 1, [&] { return -g.dy(); })};
-                           }};
+constinit const OpDef kSub =
+    of_two("sub", "Sub", Takes::numbers, kNothing, [](GradContext& g) -> Grads {
+      return {operand(g, 0, [&] { return g.dy(); }), operand(g, 1, [&] { return -g.dy(); })};
+    });
 
-constinit const OpDef kMul{.name = "mul",
-                           .infer = broadcast,
-                           .inputs = 2,
-                           .tfjs = "Multiply",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = kEither,
-                           .grad_keeps = {kInput1, kInput0},
-                           .grad = [](GradContext& g) -> Grads {
-                             return {operand(g, 0, [&] { return g.dy() * conjugated(g.x(1)); }),
-                                     operand(g, 1, [&] { return g.dy() * conjugated(g.x(0)); })};
-                           }};
+constinit const OpDef kMul =
+    of_two("mul", "Multiply", Takes::numbers, {kInput1, kInput0}, [](GradContext& g) -> Grads {
+      return {operand(g, 0, [&] { return g.dy() * conjugated(g.x(1)); }),
+              operand(g, 1, [&] { return g.dy() * conjugated(g.x(0)); })};
+    });
 
 // The numerator's gradient needs the divisor; the divisor's, the quotient too. Integers have none.
-constinit const OpDef kDiv{
-    .name = "div",
-    .infer = broadcast,
-    .inputs = 2,
-    .tfjs = "RealDiv",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = kEither,
-    .grad_keeps = {kInput1, kInput1 | kOutput},
-    .grad = [](GradContext& g) -> Grads {
+constinit const OpDef kDiv = of_two(
+    "div", "RealDiv", Takes::numbers, {kInput1, kInput1 | kOutput}, [](GradContext& g) -> Grads {
       return {operand(g, 0, [&] { return g.dy() / conjugated(g.x(1)); }),
               operand(g, 1, [&] { return -(g.dy() * conjugated(g.y()) / conjugated(g.x(1))); })};
-    }};
+    });
 
 namespace {
 
-constinit const OpDef kFloorDiv{.name = "floor_div",
-                                .infer = broadcast,
-                                .inputs = 2,
-                                .tfjs = "FloorDiv",
-                                .accepts = Accepts::elementwise,
-                                .may_overwrite = kEither,
-                                .no_gradient = kSteps};
+constinit const OpDef kFloorDiv = of_two("floor_div", "FloorDiv", Takes::numbers);
 
 // The gradient of maximum and minimum: where both are equal it goes to the first, as in
 // TensorFlow.js.
@@ -101,36 +59,18 @@ Grads to_the_winner(GradContext& g) {
           operand(g, 1, [&] { return g.dy() * mask(second_wins(g.x(0), g.x(1))); })};
 }
 
-constinit const OpDef kMaximum{.name = "maximum",
-                               .infer = broadcast,
-                               .inputs = 2,
-                               .tfjs = "Maximum",
-                               .accepts = Accepts::elementwise,
-                               .may_overwrite = kEither,
-                               .grad_keeps = kInput0 | kInput1,
-                               .grad = to_the_winner<greater_equal, less>};
+constinit const OpDef kMaximum = of_two("maximum", "Maximum", Takes::numbers, kInput0 | kInput1,
+                                        to_the_winner<greater_equal, less>);
 
-constinit const OpDef kMinimum{.name = "minimum",
-                               .infer = broadcast,
-                               .inputs = 2,
-                               .tfjs = "Minimum",
-                               .accepts = Accepts::elementwise,
-                               .may_overwrite = kEither,
-                               .grad_keeps = kInput0 | kInput1,
-                               .grad = to_the_winner<less_equal, greater>};
+constinit const OpDef kMinimum = of_two("minimum", "Minimum", Takes::numbers, kInput0 | kInput1,
+                                        to_the_winner<less_equal, greater>);
 
-constinit const OpDef kSquaredDifference{
-    .name = "squared_difference",
-    .infer = broadcast,
-    .inputs = 2,
-    .tfjs = "SquaredDifference",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = kEither,
-    .grad_keeps = kInput0 | kInput1,
-    .grad = [](GradContext& g) -> Grads {
-      const auto slope = [&] { return g.dy() * ((g.x(0) - g.x(1)) * 2); };
-      return {operand(g, 0, slope), operand(g, 1, [&] { return -slope(); })};
-    }};
+constinit const OpDef kSquaredDifference =
+    of_two("squared_difference", "SquaredDifference", Takes::numbers, kInput0 | kInput1,
+           [](GradContext& g) -> Grads {
+             const auto slope = [&] { return g.dy() * ((g.x(0) - g.x(1)) * 2); };
+             return {operand(g, 0, slope), operand(g, 1, [&] { return -slope(); })};
+           });
 
 constinit const OpDef kAddN{.name = "add_n",
                             .infer =
@@ -145,6 +85,7 @@ constinit const OpDef kAddN{.name = "add_n",
                                 },
                             .inputs = OpDef::kVariadic,
                             .tfjs = "AddN",
+                            .takes = Takes::numbers,
                             .may_overwrite = input(0),
                             .grad_keeps = kNothing,
                             .grad = [](GradContext& g) -> Grads {
@@ -155,74 +96,24 @@ constinit const OpDef kAddN{.name = "add_n",
                               return grads;
                             }};
 
-constinit const OpDef kEqual{.name = "equal",
-                             .infer = broadcast_to_bool,
-                             .inputs = 2,
-                             .tfjs = "Equal",
-                             .accepts = Accepts::elementwise,
-                             .no_gradient = kSteps};
-constinit const OpDef kNotEqual{.name = "not_equal",
-                                .infer = broadcast_to_bool,
-                                .inputs = 2,
-                                .tfjs = "NotEqual",
-                                .accepts = Accepts::elementwise,
-                                .no_gradient = kSteps};
-constinit const OpDef kLess{.name = "less",
-                            .infer = broadcast_to_bool,
-                            .inputs = 2,
-                            .tfjs = "Less",
-                            .accepts = Accepts::elementwise,
-                            .no_gradient = kSteps};
-constinit const OpDef kLessEqual{.name = "less_equal",
-                                 .infer = broadcast_to_bool,
-                                 .inputs = 2,
-                                 .tfjs = "LessEqual",
-                                 .accepts = Accepts::elementwise,
-                                 .no_gradient = kSteps};
-constinit const OpDef kGreater{.name = "greater",
-                               .infer = broadcast_to_bool,
-                               .inputs = 2,
-                               .tfjs = "Greater",
-                               .accepts = Accepts::elementwise,
-                               .no_gradient = kSteps};
-constinit const OpDef kGreaterEqual{.name = "greater_equal",
-                                    .infer = broadcast_to_bool,
-                                    .inputs = 2,
-                                    .tfjs = "GreaterEqual",
-                                    .accepts = Accepts::elementwise,
-                                    .no_gradient = kSteps};
+constexpr OpDef comparison(const char* name, const char* tfjs) {
+  return {.name = name,
+          .infer = broadcast_to_bool,
+          .inputs = 2,
+          .tfjs = tfjs,
+          .takes = Takes::alike,
+          .accepts = Accepts::elementwise,
+          .no_gradient = kSteps};
+}
 
-Tensor compare(const OpDef& op, Arg& a, Arg& b) { return binary(op, a, b, false); }
+constinit const OpDef kEqual = comparison("equal", "Equal");
+constinit const OpDef kNotEqual = comparison("not_equal", "NotEqual");
+constinit const OpDef kLess = comparison("less", "Less");
+constinit const OpDef kLessEqual = comparison("less_equal", "LessEqual");
+constinit const OpDef kGreater = comparison("greater", "Greater");
+constinit const OpDef kGreaterEqual = comparison("greater_equal", "GreaterEqual");
 
 }  // namespace
-
-Tensor binary(const OpDef& op, Arg& a, Arg& b, bool arithmetic) {
-  const std::source_location site = a.site();
-  std::array<Tensor, 2> in;
-  if (agree(a, b, arithmetic)) [[likely]] {
-    in[0] = std::move(a).tensor();
-    in[1] = std::move(b).tensor();
-  } else {
-    unify(op.name, std::array{&a, &b}, in, arithmetic);
-  }
-  Tensor out;
-  apply_into(op, in, {}, site, {&out, 1});
-  return out;
-}
-
-Tensor binary_on_floats(const OpDef& op, Arg& a, Arg& b) {
-  int i = 0;
-  for (Arg* arg : {&a, &b}) {
-    const std::source_location site = arg->site();
-    if (arg->scalar()) {
-      *arg = Arg(arg->scalar()->to_double(), site);
-    } else if (!is_floating(detail::checked(arg->tensor(), op.name, i).layout.dtype)) {
-      *arg = Arg(operand_as(op.name, i, std::move(*arg).tensor(), DType::float32, site), site);
-    }
-    ++i;
-  }
-  return binary(op, a, b);
-}
 
 Family binary_ops() {
   static constexpr const OpDef* ops[] = {
@@ -238,18 +129,18 @@ Family binary_ops() {
 
 using namespace ops;
 
-Tensor add(Arg a, Arg b) { return binary(kAdd, a, b); }
-Tensor sub(Arg a, Arg b) { return binary(kSub, a, b); }
-Tensor mul(Arg a, Arg b) { return binary(kMul, a, b); }
-Tensor div(Arg a, Arg b) { return binary(kDiv, a, b); }
-Tensor floor_div(Arg a, Arg b) { return binary(kFloorDiv, a, b); }
-Tensor maximum(Arg a, Arg b) { return binary(kMaximum, a, b); }
-Tensor minimum(Arg a, Arg b) { return binary(kMinimum, a, b); }
-Tensor squared_difference(Arg a, Arg b) { return binary(kSquaredDifference, a, b); }
-Tensor operator+(Arg a, Arg b) { return binary(kAdd, a, b); }
-Tensor operator-(Arg a, Arg b) { return binary(kSub, a, b); }
-Tensor operator*(Arg a, Arg b) { return binary(kMul, a, b); }
-Tensor operator/(Arg a, Arg b) { return binary(kDiv, a, b); }
+Tensor add(Arg a, Arg b) { return call(kAdd, a, b); }
+Tensor sub(Arg a, Arg b) { return call(kSub, a, b); }
+Tensor mul(Arg a, Arg b) { return call(kMul, a, b); }
+Tensor div(Arg a, Arg b) { return call(kDiv, a, b); }
+Tensor floor_div(Arg a, Arg b) { return call(kFloorDiv, a, b); }
+Tensor maximum(Arg a, Arg b) { return call(kMaximum, a, b); }
+Tensor minimum(Arg a, Arg b) { return call(kMinimum, a, b); }
+Tensor squared_difference(Arg a, Arg b) { return call(kSquaredDifference, a, b); }
+Tensor operator+(Arg a, Arg b) { return call(kAdd, a, b); }
+Tensor operator-(Arg a, Arg b) { return call(kSub, a, b); }
+Tensor operator*(Arg a, Arg b) { return call(kMul, a, b); }
+Tensor operator/(Arg a, Arg b) { return call(kDiv, a, b); }
 
 Tensor add_n(std::vector<Tensor> tensors, std::source_location site) {
   if (tensors.empty()) raise<ValueError>("add_n: no tensors to add");
@@ -258,7 +149,7 @@ Tensor add_n(std::vector<Tensor> tensors, std::source_location site) {
   args.reserve(tensors.size());
   each.reserve(tensors.size());
   for (Tensor& tensor : tensors) each.push_back(&args.emplace_back(std::move(tensor), site));
-  unify("add_n", each, tensors, true);
+  take(kAddN, each, tensors);
   Tensor out;
   apply_into(kAddN, tensors, {}, site, {&out, 1});
   return out;
@@ -272,7 +163,7 @@ Tensor& assign_from(const OpDef& op, Tensor& a, Arg& b) {
   Arg left(a, site);
   Arg check = b;
   std::array<Tensor, 2> in;
-  unify(op.name, std::array{&left, &check}, in, true);
+  take(op, std::array{&left, &check}, in);
   const bool same = in[0].defined() && in[0].id() == a.id();
   if (same) a = Tensor();
   Tensor out;
@@ -293,15 +184,15 @@ Tensor& operator-=(Tensor& a, Arg b) { return assign_from(kSub, a, b); }
 Tensor& operator*=(Tensor& a, Arg b) { return assign_from(kMul, a, b); }
 Tensor& operator/=(Tensor& a, Arg b) { return assign_from(kDiv, a, b); }
 
-Tensor equal(Arg a, Arg b) { return compare(kEqual, a, b); }
-Tensor not_equal(Arg a, Arg b) { return compare(kNotEqual, a, b); }
-Tensor less(Arg a, Arg b) { return compare(kLess, a, b); }
-Tensor less_equal(Arg a, Arg b) { return compare(kLessEqual, a, b); }
-Tensor greater(Arg a, Arg b) { return compare(kGreater, a, b); }
-Tensor greater_equal(Arg a, Arg b) { return compare(kGreaterEqual, a, b); }
-Tensor operator<(Arg a, Arg b) { return compare(kLess, a, b); }
-Tensor operator<=(Arg a, Arg b) { return compare(kLessEqual, a, b); }
-Tensor operator>(Arg a, Arg b) { return compare(kGreater, a, b); }
-Tensor operator>=(Arg a, Arg b) { return compare(kGreaterEqual, a, b); }
+Tensor equal(Arg a, Arg b) { return call(kEqual, a, b); }
+Tensor not_equal(Arg a, Arg b) { return call(kNotEqual, a, b); }
+Tensor less(Arg a, Arg b) { return call(kLess, a, b); }
+Tensor less_equal(Arg a, Arg b) { return call(kLessEqual, a, b); }
+Tensor greater(Arg a, Arg b) { return call(kGreater, a, b); }
+Tensor greater_equal(Arg a, Arg b) { return call(kGreaterEqual, a, b); }
+Tensor operator<(Arg a, Arg b) { return call(kLess, a, b); }
+Tensor operator<=(Arg a, Arg b) { return call(kLessEqual, a, b); }
+Tensor operator>(Arg a, Arg b) { return call(kGreater, a, b); }
+Tensor operator>=(Arg a, Arg b) { return call(kGreaterEqual, a, b); }
 
 }  // namespace tenure

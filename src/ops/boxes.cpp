@@ -4,13 +4,11 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/differentiate.h"
 #include "ops/families.h"
 #include "ops/image_attrs.h"
-#include "ops/promote.h"
 #include "ops/shapes.h"
-#include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/image.h"
 #include "tenure/indexing.h"
@@ -21,11 +19,31 @@ namespace {
 
 constexpr const char* kChoice = "a choice of boxes changes only in steps";
 
+void settle(const char* op, std::span<const Tensor> in, void* attrs) {
+  auto& [most, overlap, least, sigma] = *static_cast<SuppressionAttrs*>(attrs);
+  const Shape &boxes = in[0].shape(), &scores = in[1].shape();
+  if (boxes.rank() != 2 || boxes[1] != 4 || scores.rank() != 1 || scores[0] != boxes[0]) {
+    raise<ShapeError>("{}: boxes are [count, 4] and scores [count]: {} and {}", op, boxes, scores);
+  }
+  check_indexable(op, boxes[0], boxes);
+  if (most < 0) raise<ValueError>("{}: max_output_size must not be negative: {}", op, most);
+  if (!(overlap >= 0 && overlap <= 1)) {
+    raise<ValueError>("{}: iou_threshold must lie between 0 and 1: {}", op, overlap);
+  }
+  if (!(sigma >= 0 && sigma <= 1)) {
+    raise<ValueError>("{}: soft_nms_sigma must lie between 0 and 1: {}", op, sigma);
+  }
+  most = std::min(most, boxes[0]);
+}
+
 constinit const OpDef kSuppression{
     .name = "non_max_suppression",
     .infer = [](Infer& infer) { infer.result({infer.measured(0)}, DType::int32); },
     .inputs = 2,
-    .tfjs = "NonMaxSuppressionV3",
+    .tfjs = "NonMaxSuppressionV3(boxes, scores)",
+    .takes = Takes::floats,
+    .attrs = &kAttrs<SuppressionAttrs>,
+    .settle = settle,
     .dynamic_sizes = 1,
     .no_gradient = kChoice};
 
@@ -69,7 +87,10 @@ constinit const OpDef kSuppressionWithScore{
         },
     .inputs = 2,
     .outputs = 2,
-    .tfjs = "NonMaxSuppressionV5",
+    .tfjs = "NonMaxSuppressionV5(boxes, scores)",
+    .takes = Takes::floats,
+    .attrs = &kAttrs<SuppressionAttrs>,
+    .settle = settle,
     .dynamic_sizes = 1,
     .grad_keeps = kInput0 | kInput1 | kOutput,
     .grad = [](GradContext& g) -> Grads {
@@ -93,43 +114,11 @@ constinit const OpDef kSuppressionPadded{
         },
     .inputs = 2,
     .outputs = 2,
-    .tfjs = "NonMaxSuppressionV4",
+    .tfjs = "NonMaxSuppressionV4(boxes, scores)",
+    .takes = Takes::floats,
+    .attrs = &kAttrs<SuppressionAttrs>,
+    .settle = settle,
     .no_gradient = kChoice};
-
-// Boxes and scores of one floating dtype, and attributes for them.
-struct Operands {
-  std::source_location site;
-  std::array<Tensor, 2> in;
-  SuppressionAttrs attrs;
-
-  Operands(const char* op, Arg& boxes, Arg& scores, std::int64_t max_output_size, double iou,
-           double score, double sigma = 0)
-      : site(boxes.site()) {
-    unify(op, std::array{&boxes, &scores}, in, true);
-    for (int i = 0; i < 2; ++i) {
-      Tensor& operand = in[static_cast<std::size_t>(i)];
-      if (!is_floating(operand.dtype())) {
-        operand = operand_as(op, i, std::move(operand), DType::float32, site);
-      }
-    }
-    const Shape& all = in[0].shape();
-    if (all.rank() != 2 || all[1] != 4 || in[1].rank() != 1 || in[1].shape()[0] != all[0]) {
-      raise<ShapeError>("{}: boxes are [count, 4] and scores [count]: {} and {}", op, all,
-                        in[1].shape());
-    }
-    check_indexable(op, all[0], all);
-    if (max_output_size < 0) {
-      raise<ValueError>("{}: max_output_size must not be negative: {}", op, max_output_size);
-    }
-    if (!(iou >= 0 && iou <= 1)) {
-      raise<ValueError>("{}: iou_threshold must lie between 0 and 1: {}", op, iou);
-    }
-    if (!(sigma >= 0 && sigma <= 1)) {
-      raise<ValueError>("{}: soft_nms_sigma must lie between 0 and 1: {}", op, sigma);
-    }
-    attrs = {std::min(max_output_size, all[0]), iou, score, sigma};
-  }
-};
 
 }  // namespace
 
@@ -145,37 +134,51 @@ namespace image {
 
 using namespace ops;
 
+namespace {
+
+// Runs an op of the family on boxes and scores as a user wrote them.
+void suppress(const OpDef& op, const char* name, Arg& boxes, Arg& scores, SuppressionAttrs attrs,
+              std::span<Tensor> out) {
+  const std::source_location site = boxes.site();
+  std::array<Tensor, 2> in;
+  take(op, std::array{&boxes, &scores}, in);
+  op.settle(name, in, &attrs);
+  apply_into(op, in, ref(attrs), site, out);
+}
+
+}  // namespace
+
 Tensor non_max_suppression(Arg boxes, Arg scores, std::int64_t max_output_size,
                            SuppressionOptions options) {
-  Operands operands("non_max_suppression", boxes, scores, max_output_size, options.iou_threshold,
-                    options.score_threshold);
   Tensor out;
-  apply_into(kSuppression, operands.in, ref(operands.attrs), operands.site, {&out, 1});
+  suppress(kSuppression, kSuppression.name, boxes, scores,
+           {max_output_size, options.iou_threshold, options.score_threshold, 0}, {&out, 1});
   return out;
 }
 
 ScoredSuppression non_max_suppression_with_score(Arg boxes, Arg scores,
                                                  std::int64_t max_output_size,
                                                  SoftSuppressionOptions options) {
-  Operands operands("non_max_suppression_with_score", boxes, scores, max_output_size,
-                    options.iou_threshold, options.score_threshold, options.soft_nms_sigma);
   std::array<Tensor, 2> out;
-  apply_into(kSuppressionWithScore, operands.in, ref(operands.attrs), operands.site, out);
+  suppress(
+      kSuppressionWithScore, kSuppressionWithScore.name, boxes, scores,
+      {max_output_size, options.iou_threshold, options.score_threshold, options.soft_nms_sigma},
+      out);
   return {std::move(out[0]), std::move(out[1])};
 }
 
 PaddedSuppression non_max_suppression_padded(Arg boxes, Arg scores, std::int64_t max_output_size,
                                              PaddedSuppressionOptions options) {
-  const char* op = "non_max_suppression_padded";
-  Operands operands(op, boxes, scores, max_output_size, options.iou_threshold,
-                    options.score_threshold);
-  const detail::CallScope call(op, operands.site);
+  const std::source_location site = boxes.site();
+  const char* name = kSuppressionPadded.name;
+  const detail::CallScope call(name, site);
+  const SuppressionAttrs attrs{max_output_size, options.iou_threshold, options.score_threshold, 0};
   std::array<Tensor, 2> out;
   if (options.pad_to_max_output_size) {
-    apply_into(kSuppressionPadded, operands.in, ref(operands.attrs), operands.site, out);
+    suppress(kSuppressionPadded, name, boxes, scores, attrs, out);
   } else {
-    apply_into(kSuppression, operands.in, ref(operands.attrs), operands.site, {&out[0], 1});
-    out[1] = tensor(static_cast<std::int32_t>(out[0].numel()), operands.site);
+    suppress(kSuppression, name, boxes, scores, attrs, {&out[0], 1});
+    out[1] = tensor(static_cast<std::int32_t>(out[0].numel()), site);
   }
   return {std::move(out[0]), std::move(out[1])};
 }

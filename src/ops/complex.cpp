@@ -5,7 +5,7 @@
 #include "ops/complex.h"
 
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -27,7 +27,8 @@ constinit const OpDef kComplex{
                        DType::complex64);
         },
     .inputs = 2,
-    .tfjs = "Complex",
+    .tfjs = "Complex(real, imag)",
+    .takes = Takes::floats,
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
@@ -38,20 +39,23 @@ constinit const OpDef kComplex{
 constinit const OpDef kReal{
     .name = "real",
     .infer = part,
-    .tfjs = "Real",
+    .tfjs = "Real(input)",
+    .takes = Takes::complexes,
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return cast(g.dy(), DType::complex64); }};
 
 constinit const OpDef kImag{.name = "imag",
                             .infer = part,
-                            .tfjs = "Imag",
+                            .tfjs = "Imag(input)",
+                            .takes = Takes::complexes,
                             .accepts = Accepts::elementwise,
                             .grad_keeps = kNothing,
                             .grad = [](GradContext& g) -> Grads { return complex(0, g.dy()); }};
 
 constinit const OpDef kConj{.name = "conj",
                             .infer = same_shape,
+                            .takes = Takes::complexes,
                             .accepts = Accepts::elementwise,
                             .grad_keeps = kNothing,
                             .grad = [](GradContext& g) -> Grads { return conj(g.dy()); }};
@@ -60,6 +64,7 @@ constinit const OpDef kConj{.name = "conj",
 constinit const OpDef kComplexAbs{.name = "complex_abs",
                                   .infer = part,
                                   .tfjs = "ComplexAbs",
+                                  .takes = Takes::complexes,
                                   .accepts = Accepts::elementwise,
                                   .grad_keeps = kInput | kOutput,
                                   .grad = [](GradContext& g) -> Grads {
@@ -71,6 +76,7 @@ constinit const OpDef kComplexAbs{.name = "complex_abs",
 constinit const OpDef kAngle{
     .name = "angle",
     .infer = part,
+    .takes = Takes::complexes,
     .accepts = Accepts::elementwise,
     .grad_keeps = kInput,
     .grad = [](GradContext& g) -> Grads { return complex(0, g.dy()) / conj(g.x()); }};
@@ -83,11 +89,6 @@ Tensor float_part(Arg& x, int input) {
 
 bool is_real(const char* op, const Arg& x) {
   return x.scalar() || !is_complex(detail::checked(x.tensor(), op, 0).layout.dtype);
-}
-
-Tensor on_complex(const OpDef& op, Arg& x) {
-  const std::source_location site = x.site();
-  return apply(op, {}, site, as_complex(op.name, std::move(x)));
 }
 
 // A tensor of its own with the same value.
@@ -121,17 +122,17 @@ Tensor complex(Arg real, Arg imag) {
   return apply(kComplex, {}, site, std::move(a), std::move(b));
 }
 
-Tensor real(Arg x) { return is_real("real", x) ? itself("real", x) : on_complex(kReal, x); }
+Tensor real(Arg x) { return is_real("real", x) ? itself("real", x) : call(kReal, std::move(x)); }
 
 Tensor imag(Arg x) {
-  if (!is_real("imag", x)) return on_complex(kImag, x);
+  if (!is_real("imag", x)) return call(kImag, std::move(x));
   const std::source_location site = x.site();
   const detail::CallScope call("imag", site);
   return zeros_like(itself("imag", x), site);
 }
 
-Tensor conj(Arg x) { return is_real("conj", x) ? itself("conj", x) : on_complex(kConj, x); }
-Tensor complex_abs(Arg x) { return on_complex(kComplexAbs, x); }
-Tensor angle(Arg x) { return on_complex(kAngle, x); }
+Tensor conj(Arg x) { return is_real("conj", x) ? itself("conj", x) : call(kConj, std::move(x)); }
+Tensor complex_abs(Arg x) { return call(kComplexAbs, std::move(x)); }
+Tensor angle(Arg x) { return call(kAngle, std::move(x)); }
 
 }  // namespace tenure

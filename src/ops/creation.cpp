@@ -5,7 +5,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "tensor/create.h"
@@ -75,7 +75,8 @@ constinit const OpDef kBroadcastArgs{
           infer.result(Shape{std::max(a[0], b[0])}, infer.dtype(0));
         },
     .inputs = 2,
-    .tfjs = "BroadcastArgs",
+    .tfjs = "BroadcastArgs(s0, s1)",
+    .takes = Takes::alike,
     .checks_values = true,
     .no_gradient = "shapes are whole numbers"};
 
@@ -143,7 +144,7 @@ Tensor full_like(const Tensor& like, Scalar value, std::source_location site) {
 
 Tensor broadcast_args(const Tensor& a, const Tensor& b, std::source_location site) {
   Arg first(a, site), second(b, site);
-  return binary(kBroadcastArgs, first, second, false);
+  return call(kBroadcastArgs, first, second);
 }
 
 Tensor arange(Scalar stop, std::source_location site) { return arange(0, stop, 1, site); }

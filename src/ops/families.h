@@ -1,46 +1,13 @@
-// The families the registry is made of; each file lists its own ops.
+// What each file of ops holds.
 #pragma once
 
+#include "ops/family_list.h"
 #include "ops/op_def.h"
 
 namespace tenure::ops {
 
-Family creation_ops();
-Family unary_ops();
-Family binary_ops();
-Family select_ops();
-Family reduce_ops();
-Family matmul_ops();
-Family view_ops();
-Family join_ops();
-Family random_ops();
-Family custom_ops();
-Family maths_ops();
-Family activation_ops();
-Family logical_ops();
-Family softmax_ops();
-Family scan_ops();
-Family norm_ops();
-Family gather_ops();
-Family pad_ops();
-Family sorting_ops();
-Family counting_ops();
-Family space_ops();
-Family convolution_ops();
-Family pooling_ops();
-Family dilation_ops();
-Family image_ops();
-Family boxes_ops();
-Family decomposition_ops();
-Family einsum_ops();
-Family matrix_ops();
-Family segment_ops();
-Family sparse_ops();
-Family ragged_ops();
-Family complex_ops();
-Family fft_ops();
-Family sampling_ops();
-Family recurrent_ops();
-Family adam_ops();
+#define TENURE_DECLARE(name) Family name##_ops();
+TENURE_FAMILIES(TENURE_DECLARE, TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_NOT_HERE)
+#undef TENURE_DECLARE
 
 }  // namespace tenure::ops

@@ -13,7 +13,7 @@
 #include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/complex.h"
 #include "ops/families.h"
 #include "ops/fft_attrs.h"
@@ -74,14 +74,16 @@ Tensor mirror_weights(std::int64_t length, float inner) {
 constinit const OpDef kFft{
     .name = "fft",
     .infer = transform,
-    .tfjs = "FFT",
+    .tfjs = "FFT(input)",
+    .takes = Takes::complexes,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return ifft(g.dy()) * last_size(g.x_shape()); }};
 
 constinit const OpDef kIfft{
     .name = "ifft",
     .infer = transform,
-    .tfjs = "IFFT",
+    .tfjs = "IFFT(input)",
+    .takes = Takes::complexes,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return fft(g.dy()) / last_size(g.x_shape()); }};
 
@@ -170,11 +172,6 @@ Tensor fitted(Tensor x, std::int64_t length, double value = 0) {
   return concat({std::move(x), padding}, -1);
 }
 
-Tensor transformed(const OpDef& op, Arg& x) {
-  const std::source_location site = x.site();
-  return apply(op, {}, site, as_complex(op.name, std::move(x)));
-}
-
 // Over the last axis, and over the one before it as the last of the transpose.
 Tensor both_axes(const char* name, Tensor (*run)(Arg), Arg& x) {
   const std::source_location site = x.site();
@@ -219,8 +216,8 @@ Family fft_ops() {
 
 using namespace ops;
 
-Tensor fft(Arg x) { return transformed(kFft, x); }
-Tensor ifft(Arg x) { return transformed(kIfft, x); }
+Tensor fft(Arg x) { return call(kFft, std::move(x)); }
+Tensor ifft(Arg x) { return call(kIfft, std::move(x)); }
 Tensor fft2d(Arg x) { return both_axes("fft2d", fft, x); }
 Tensor ifft2d(Arg x) { return both_axes("ifft2d", ifft, x); }
 

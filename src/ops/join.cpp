@@ -2,7 +2,7 @@
 #include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/promote.h"
@@ -34,6 +34,9 @@ constinit const OpDef kConcat{
         },
     .inputs = OpDef::kVariadic,
     .tfjs = "Concat",
+    .takes = Takes::alike,
+    .attrs = &kAttrs<AxisAttrs>,
+    .settle = settle_axis<AxisAttrs>,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
       const int axis = g.attrs_as<AxisAttrs>().axis;

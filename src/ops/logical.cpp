@@ -1,6 +1,6 @@
 // Logic of booleans and of the bits of integers.
 #include "core/raise.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/shapes.h"
@@ -24,39 +24,19 @@ void booleans(Infer& infer) {
 }
 
 constexpr OpDef logical(const char* name, const char* tfjs, int inputs = 2) {
-  return {.name = name,
-          .infer = booleans,
-          .inputs = inputs,
-          .tfjs = tfjs,
-          .accepts = Accepts::elementwise,
-          .may_overwrite = inputs == 1 ? input(0) : kEither,
-          .no_gradient = kSteps};
-}
-
-constexpr OpDef bitwise(const char* name, const char* tfjs = nullptr) {
-  return {.name = name,
-          .infer = broadcast,
-          .inputs = 2,
-          .tfjs = tfjs,
-          .accepts = Accepts::elementwise,
-          .may_overwrite = kEither,
-          .no_gradient = kSteps};
+  OpDef op =
+      inputs == 1 ? of_one(name, tfjs, Takes::booleans) : of_two(name, tfjs, Takes::booleans);
+  op.infer = booleans;
+  return op;
 }
 
 constinit const OpDef kLogicalAnd = logical("logical_and", "LogicalAnd");
 constinit const OpDef kLogicalOr = logical("logical_or", "LogicalOr");
 constinit const OpDef kLogicalXor = logical("logical_xor", "LogicalXor");
 constinit const OpDef kLogicalNot = logical("logical_not", "LogicalNot", 1);
-constinit const OpDef kBitwiseAnd = bitwise("bitwise_and", "BitwiseAnd");
-constinit const OpDef kBitwiseOr = bitwise("bitwise_or");
-constinit const OpDef kBitwiseXor = bitwise("bitwise_xor");
-
-// Tensors are not promoted first: the story of an error would be that of our cast.
-Tensor on_booleans(const OpDef& op, Arg& a, Arg& b) {
-  if (a.scalar() || b.scalar()) return binary(op, a, b, false);
-  const std::source_location site = a.site();
-  return apply(op, {}, site, std::move(a).tensor(), std::move(b).tensor());
-}
+constinit const OpDef kBitwiseAnd = of_two("bitwise_and", "BitwiseAnd", Takes::alike);
+constinit const OpDef kBitwiseOr = of_two("bitwise_or", nullptr, Takes::alike);
+constinit const OpDef kBitwiseXor = of_two("bitwise_xor", nullptr, Takes::alike);
 
 }  // namespace
 
@@ -70,17 +50,14 @@ Family logical_ops() {
 
 using namespace ops;
 
-Tensor logical_and(Arg a, Arg b) { return on_booleans(kLogicalAnd, a, b); }
-Tensor logical_or(Arg a, Arg b) { return on_booleans(kLogicalOr, a, b); }
-Tensor logical_xor(Arg a, Arg b) { return on_booleans(kLogicalXor, a, b); }
-Tensor bitwise_and(Arg a, Arg b) { return binary(kBitwiseAnd, a, b, false); }
-Tensor bitwise_or(Arg a, Arg b) { return binary(kBitwiseOr, a, b, false); }
-Tensor bitwise_xor(Arg a, Arg b) { return binary(kBitwiseXor, a, b, false); }
+Tensor logical_and(Arg a, Arg b) { return call(kLogicalAnd, a, b); }
+Tensor logical_or(Arg a, Arg b) { return call(kLogicalOr, a, b); }
+Tensor logical_xor(Arg a, Arg b) { return call(kLogicalXor, a, b); }
+Tensor bitwise_and(Arg a, Arg b) { return call(kBitwiseAnd, a, b); }
+Tensor bitwise_or(Arg a, Arg b) { return call(kBitwiseOr, a, b); }
+Tensor bitwise_xor(Arg a, Arg b) { return call(kBitwiseXor, a, b); }
 
-Tensor logical_not(Arg x) {
-  const std::source_location site = x.site();
-  return apply(kLogicalNot, {}, site, as_tensor("logical_not", std::move(x)));
-}
+Tensor logical_not(Arg x) { return call(kLogicalNot, std::move(x)); }
 Tensor operator!(Arg x) { return logical_not(std::move(x)); }
 
 }  // namespace tenure

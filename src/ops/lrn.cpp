@@ -3,7 +3,7 @@
 #include "ops/lrn.h"
 
 #include "core/raise.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/differentiate.h"
 #include "ops/norm_attrs.h"
 #include "ops/promote.h"
@@ -38,6 +38,12 @@ std::vector<Tensor> gradient(const LocalResponseAttrs& attrs, const Tensor& dy, 
   return {dy * power - x * around * (2 * attrs.alpha * attrs.beta)};
 }
 
+void settle(const char* op, std::span<const Tensor> in, void* attrs) {
+  if (in[0].rank() == 0) raise<ShapeError>("{}: a scalar has no axis of neighbours", op);
+  const std::int64_t radius = static_cast<const LocalResponseAttrs*>(attrs)->depth_radius;
+  if (radius < 0) raise<ValueError>("{}: a radius below zero: {}", op, radius);
+}
+
 }  // namespace
 
 constinit const OpDef kLocalResponseGrad{
@@ -45,13 +51,16 @@ constinit const OpDef kLocalResponseGrad{
     .infer =
         [](Infer& infer) {
           if (infer.shape(0) != infer.shape(1)) {
-            raise<ShapeError>("{}: the input is {}, its result's gradient {}", infer.op,
-                              infer.shape(1), infer.shape(0));
+            raise<ShapeError>("{}: the gradient is {}, but must be {}, as the input", infer.op,
+                              infer.shape(0), infer.shape(1));
           }
           infer.result(infer.shape(1), infer.dtype(1));
         },
     .inputs = 2,
-    .tfjs = "LRNGrad",
+    .tfjs = "LRNGrad(dy, x)",
+    .takes = Takes::floats,
+    .attrs = &kAttrs<LocalResponseAttrs>,
+    .settle = settle,
     .grad_keeps = kInput0 | kInput1,
     .grad = [](GradContext& g) -> Grads {
       return differentiate(g, [&](const std::vector<Tensor>& in) {
@@ -62,6 +71,9 @@ constinit const OpDef kLocalResponseGrad{
 constinit const OpDef kLocalResponse{.name = "local_response_normalization",
                                      .infer = same_shape,
                                      .tfjs = "LRN",
+                                     .takes = Takes::floats,
+                                     .attrs = &kAttrs<LocalResponseAttrs>,
+                                     .settle = settle,
                                      .grad_keeps = kInput,
                                      .grad = [](GradContext& g) -> Grads {
                                        return apply(kLocalResponseGrad, g.attrs(),
@@ -71,16 +83,9 @@ constinit const OpDef kLocalResponse{.name = "local_response_normalization",
 }  // namespace ops
 
 Tensor local_response_normalization(Arg x, LocalResponseOptions options) {
-  constexpr const char* kName = "local_response_normalization";
-  const std::source_location site = x.site();
-  Tensor values = ops::as_float(kName, std::move(x));
-  if (values.rank() == 0) raise<ShapeError>("{}: a scalar has no axis of neighbours", kName);
-  if (options.depth_radius < 0) {
-    raise<ValueError>("{}: a radius below zero: {}", kName, options.depth_radius);
-  }
-  const ops::LocalResponseAttrs attrs{options.depth_radius, options.bias, options.alpha,
-                                      options.beta};
-  return ops::apply(ops::kLocalResponse, ops::ref(attrs), site, std::move(values));
+  return ops::call(
+      ops::kLocalResponse, std::move(x),
+      ops::LocalResponseAttrs{options.depth_radius, options.bias, options.alpha, options.beta});
 }
 
 }  // namespace tenure

@@ -1,6 +1,6 @@
 #include "core/raise.h"
-#include "ops/apply.h"
 #include "ops/arithmetic.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "tenure/linalg.h"
@@ -56,6 +56,8 @@ constinit const OpDef kMatmul{.name = "matmul",
                               .infer = infer_matmul,
                               .inputs = 2,
                               .tfjs = "BatchMatMul",
+                              .takes = Takes::numbers,
+                              .attrs = &kAttrs<MatmulAttrs>,
                               .accepts = Accepts::matrix,
                               .grad_keeps = {kInput1, kInput0},
                               .grad = [](GradContext& g) -> Grads {
@@ -76,13 +78,8 @@ Family matmul_ops() {
 }  // namespace ops
 
 Tensor matmul(Arg a, Arg b, MatmulOptions options) {
-  const std::source_location site = a.site();
-  std::array<Tensor, 2> in;
-  ops::unify("matmul", std::array{&a, &b}, in, true);
   const ops::MatmulAttrs attrs{options.transpose_a, options.transpose_b};
-  Tensor out;
-  ops::apply_into(ops::kMatmul, in, ops::ref(attrs), site, {&out, 1});
-  return out;
+  return ops::call(ops::kMatmul, a, b, ops::ref(attrs));
 }
 
 }  // namespace tenure

@@ -4,7 +4,7 @@
 #include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/matrix_attrs.h"
 #include "ops/promote.h"
@@ -70,9 +70,28 @@ constinit const OpDef kUndiagonal{
       return diagonal(g.dy(), {attrs.offset, attrs.axis1, attrs.axis2});
     }};
 
+void settle_band(const char* op, std::span<const Tensor> in, void* attrs) {
+  auto& [lower, upper] = *static_cast<BandAttrs*>(attrs);
+  const Shape& shape = in[0].shape();
+  if (shape.rank() < 2) raise<ShapeError>("{}: two axes or more are needed: {}", op, shape);
+  if (lower > shape[-2]) {
+    raise<ShapeError>("{}: {} diagonals below the main one are more than the rows of {}", op, lower,
+                      shape);
+  }
+  if (upper > shape[-1]) {
+    raise<ShapeError>("{}: {} diagonals above the main one are more than the columns of {}", op,
+                      upper, shape);
+  }
+  lower = std::max<std::int64_t>(lower, -1);
+  upper = std::max<std::int64_t>(upper, -1);
+}
+
 constinit const OpDef kBandPart{.name = "band_part",
                                 .infer = same_shape,
                                 .tfjs = "MatrixBandPart",
+                                .takes = Takes::anything,
+                                .attrs = &kAttrs<BandAttrs>,
+                                .settle = settle_band,
                                 .may_overwrite = input(0),
                                 .grad_keeps = kNothing,
                                 .grad = [](GradContext& g) -> Grads {
@@ -185,20 +204,7 @@ Tensor trace(Arg x, DiagonalOptions options) {
 }
 
 Tensor band_part(Arg x, std::int64_t lower, std::int64_t upper) {
-  const std::source_location site = x.site();
-  Tensor tensor = as_tensor("band_part", std::move(x));
-  const Shape& shape = tensor.shape();
-  if (shape.rank() < 2) raise<ShapeError>("band_part: two axes or more are needed: {}", shape);
-  if (lower > shape[-2]) {
-    raise<ShapeError>("band_part: {} diagonals below the main one are more than the rows of {}",
-                      lower, shape);
-  }
-  if (upper > shape[-1]) {
-    raise<ShapeError>("band_part: {} diagonals above the main one are more than the columns of {}",
-                      upper, shape);
-  }
-  const BandAttrs attrs{std::max<std::int64_t>(lower, -1), std::max<std::int64_t>(upper, -1)};
-  return apply(kBandPart, ref(attrs), site, std::move(tensor));
+  return call(kBandPart, std::move(x), BandAttrs{lower, upper});
 }
 
 Tensor matrix_transpose(Arg x) {

@@ -66,6 +66,18 @@ enum class Accepts : std::uint8_t {
   any,
 };
 
+// What callers may hand an op, and what is made of it before the op runs (`take` in call.h).
+enum class Takes : std::uint8_t {
+  prepared,   // inputs and attributes that the library made fit: nobody else calls the op
+  anything,   // tensors as they are
+  alike,      // tensors of one dtype: others are promoted to a common one
+  booleans,   // bool, and nothing is made of others
+  numbers,    // alike, and bool becomes int32
+  totals,     // the same, and small integers become int32 too
+  floats,     // floats or complex, alike: integers and bool become float32
+  complexes,  // complex64: real numbers become that
+};
+
 // Shape inference: reads the inputs' layouts, writes the outputs'.
 struct Infer {
   const char* op;
@@ -125,9 +137,15 @@ struct OpDef {
   void (*infer)(Infer&);
   int inputs = 1;  // kVariadic for any number
   int outputs = 1;
-  const char* tfjs = nullptr;  // the TensorFlow.js kernels whose work it does: "Add, AddN"
-  int dynamic_sizes = 0;       // how many sizes of the results only the values tell: measured first
-  int dispatch_on = 0;         // the input whose dtype picks the kernel; kOutput0 for the result's
+  // The TensorFlow.js kernels whose work it does: "Elu, EluGrad". What a kernel calls otherwise
+  // than inputs x, or a and b, and attributes keepDims for keep_dims: "Softmax(logits, dim=axis)".
+  const char* tfjs = nullptr;
+  Takes takes = Takes::prepared;
+  const AttrsType* attrs = nullptr;  // of the attributes that callers may set
+  // Makes those what `infer` and the kernel expect (an axis that is not negative), or raises.
+  void (*settle)(const char* op, std::span<const Tensor> in, void* attrs) = nullptr;
+  int dynamic_sizes = 0;  // how many sizes of the results only the values tell: measured first
+  int dispatch_on = 0;    // the input whose dtype picks the kernel; kOutput0 for the result's
   // A view: fills in strides and offset of a result over the input's bytes; false if it cannot.
   bool (*view)(const Layout& in, AttrsRef attrs, Layout& out) = nullptr;
   bool same_value = false;  // to gradients the result is its last input: one value
@@ -159,7 +177,7 @@ struct OpDef {
 // A public function made of other ops, for the table of ops: it has no OpDef of its own.
 struct Composite {
   const char* name;
-  const char* tfjs;   // as in OpDef
+  const char* tfjs;   // the names of TensorFlow.js kernels
   const char* parts;  // the ops it is made of: "sub, exp, sum, log"
 };
 

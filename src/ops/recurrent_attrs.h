@@ -6,19 +6,18 @@
 
 namespace tenure {
 
-// Found by its argument, which is of this namespace.
-inline std::string print_field(RecurrentActivation activation) {
+inline std::span<const char* const> choices(RecurrentActivation) {
   static constexpr const char* names[] = {"linear", "tanh", "relu", "sigmoid", "hard_sigmoid"};
-  return names[static_cast<int>(activation)];
+  return names;
 }
 
 namespace ops {
 
 enum class RecurrentKind : std::uint8_t { simple_rnn, gru, lstm };
 
-inline std::string print_field(RecurrentKind kind) {
+inline std::span<const char* const> choices(RecurrentKind) {
   static constexpr const char* names[] = {"simple_rnn", "gru", "lstm"};
-  return names[static_cast<int>(kind)];
+  return names;
 }
 
 struct RecurrentAttrs {

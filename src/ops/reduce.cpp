@@ -5,7 +5,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -44,13 +44,22 @@ Tensor with_kept_axes(GradContext& g, Tensor reduced) {
   return reshape(std::move(reduced), reduced_shape(g.x_shape(), kept));
 }
 
-constinit const OpDef kSum{.name = "sum",
-                           .infer = reduce,
-                           .tfjs = "Sum",
-                           .grad_keeps = kNothing,
-                           .grad = [](GradContext& g) -> Grads {
-                             return broadcast_to(with_kept_axes(g, g.dy()), g.x_shape());
-                           }};
+constexpr OpDef reduction(const char* name, const char* tfjs, Takes takes, GradKeeps keeps,
+                          Grads (*grad)(GradContext&)) {
+  return {.name = name,
+          .infer = reduce,
+          .tfjs = tfjs,
+          .takes = takes,
+          .attrs = &kAttrs<ReduceAttrs>,
+          .settle = settle_axes<ReduceAttrs>,
+          .grad_keeps = keeps,
+          .grad = grad,
+          .no_gradient = grad == nullptr ? "it is of bool" : nullptr};
+}
+
+constinit const OpDef kSum = reduction(
+    "sum", "Sum(axis=axes)", Takes::totals, kNothing,
+    [](GradContext& g) -> Grads { return broadcast_to(with_kept_axes(g, g.dy()), g.x_shape()); });
 
 // For each element the product of all others, exactly: of those before it and those after it.
 Tensor product_of_others(Tensor x, const Axes& axes) {
@@ -73,14 +82,10 @@ Tensor product_of_others(Tensor x, const Axes& axes) {
   return transpose(reshape(std::move(others), moved_shape), back);
 }
 
-constinit const OpDef kProd{.name = "prod",
-                            .infer = reduce,
-                            .tfjs = "Prod",
-                            .grad_keeps = kInput,
-                            .grad = [](GradContext& g) -> Grads {
-                              return product_of_others(g.x(), g.attrs_as<ReduceAttrs>().axes) *
-                                     with_kept_axes(g, g.dy());
-                            }};
+constinit const OpDef kProd =
+    reduction("prod", "Prod(axis=axes)", Takes::totals, kInput, [](GradContext& g) -> Grads {
+      return product_of_others(g.x(), g.attrs_as<ReduceAttrs>().axes) * with_kept_axes(g, g.dy());
+    });
 
 // Every element equal to the maximum gets the whole gradient, as in TensorFlow.js.
 Grads to_equals(GradContext& g) {
@@ -88,21 +93,12 @@ Grads to_equals(GradContext& g) {
   return cast(equal(g.x(), extreme), g.x_dtype()) * with_kept_axes(g, g.dy());
 }
 
-constinit const OpDef kMax{.name = "max",
-                           .infer = reduce,
-                           .tfjs = "Max",
-                           .grad_keeps = kInput | kOutput,
-                           .grad = to_equals};
-constinit const OpDef kMin{.name = "min",
-                           .infer = reduce,
-                           .tfjs = "Min",
-                           .grad_keeps = kInput | kOutput,
-                           .grad = to_equals};
-
-constinit const OpDef kAny{
-    .name = "any", .infer = reduce, .tfjs = "Any", .no_gradient = "it is of bool"};
-constinit const OpDef kAll{
-    .name = "all", .infer = reduce, .tfjs = "All", .no_gradient = "it is of bool"};
+constinit const OpDef kMax =
+    reduction("max", "Max(reductionIndices=axes)", Takes::numbers, kInput | kOutput, to_equals);
+constinit const OpDef kMin =
+    reduction("min", "Min(axis=axes)", Takes::numbers, kInput | kOutput, to_equals);
+constinit const OpDef kAny = reduction("any", "Any(axis=axes)", Takes::booleans, kNothing, nullptr);
+constinit const OpDef kAll = reduction("all", "All(axis=axes)", Takes::booleans, kNothing, nullptr);
 
 void infer_place(Infer& infer) {
   const int axis = infer.attrs.as<AxisAttrs>().axis;
@@ -113,23 +109,31 @@ void infer_place(Infer& infer) {
   infer.result(reduced_shape(infer.shape(0), {.axes = {axis}}), DType::int32);
 }
 
-constexpr const char* kIndex = "an index changes only in steps";
-constinit const OpDef kArgMax{
-    .name = "arg_max", .infer = infer_place, .tfjs = "ArgMax", .no_gradient = kIndex};
-constinit const OpDef kArgMin{
-    .name = "arg_min", .infer = infer_place, .tfjs = "ArgMin", .no_gradient = kIndex};
-
-Tensor run(const OpDef& op, const char* name, Tensor x, const Axes* axes, ReduceOptions options,
-           std::source_location site) {
-  const Shape& shape = x.shape();
-  const ReduceAttrs attrs{axes != nullptr ? normal_axes(name, *axes, shape) : all_axes(shape),
-                          options.keep_dims};
-  return apply(op, ref(attrs), site, std::move(x));
+constexpr OpDef place(const char* name, const char* tfjs) {
+  return {.name = name,
+          .infer = infer_place,
+          .tfjs = tfjs,
+          .takes = Takes::numbers,
+          .attrs = &kAttrs<AxisAttrs>,
+          .settle = settle_axis<AxisAttrs>,
+          .no_gradient = "an index changes only in steps"};
 }
 
-Tensor sum(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
-  return run(kSum, "sum", as_number("sum", std::move(x), true), axes, options, site);
+constinit const OpDef kArgMax = place("arg_max", "ArgMax");
+constinit const OpDef kArgMin = place("arg_min", "ArgMin");
+
+// Over all axes.
+Tensor over_all(const OpDef& op, Arg& x) {
+  const Shape shape = shape_of(op.name, x);
+  return call(op, std::move(x), ReduceAttrs{all_axes(shape), false});
+}
+Tensor over(const OpDef& op, Arg& x, const Axes& axes, ReduceOptions options) {
+  return call(op, std::move(x), ReduceAttrs{axes, options.keep_dims});
+}
+
+// The axes, normalised, of a function made of reductions.
+Axes axes_of(const char* name, const Tensor& x, const Axes* axes) {
+  return axes != nullptr ? normal_axes(name, *axes, x.shape()) : all_axes(x.shape());
 }
 
 Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
@@ -137,37 +141,11 @@ Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
   const detail::CallScope call("mean", site);
   Tensor values = as_float("mean", std::move(x));
   const double before = static_cast<double>(values.numel());
-  Tensor total = run(kSum, "mean", std::move(values), axes, options, site);
+  const ReduceAttrs attrs{axes_of("mean", values, axes), options.keep_dims};
+  Tensor total = apply(kSum, ref(attrs), site, std::move(values));
   double count = before / static_cast<double>(total.numel());
   if (total.numel() == 0) count = 1;
   return div(std::move(total), count);
-}
-
-Tensor extreme(const OpDef& op, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
-  return run(op, op.name, as_number(op.name, std::move(x)), axes, options, site);
-}
-
-Tensor prod(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
-  return run(kProd, "prod", as_number("prod", std::move(x), true), axes, options, site);
-}
-
-Tensor logical(const OpDef& op, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
-  return run(op, op.name, as_tensor(op.name, std::move(x)), axes, options, site);
-}
-
-Tensor place(const OpDef& op, Arg& x, int axis) {
-  const std::source_location site = x.site();
-  Tensor values = as_number(op.name, std::move(x));
-  const AxisAttrs attrs{normal_axis(op.name, axis, values.shape())};
-  return apply(op, ref(attrs), site, std::move(values));
-}
-
-// The axes, normalised, of a function made of reductions.
-Axes axes_of(const char* name, const Tensor& x, const Axes* axes) {
-  return axes != nullptr ? normal_axes(name, *axes, x.shape()) : all_axes(x.shape());
 }
 
 Tensor without_axes(Tensor kept, const Shape& shape, const Axes& axes, bool keep_dims) {
@@ -277,31 +255,39 @@ Family reduce_ops() {
 
 }  // namespace ops
 
-Tensor sum(Arg x) { return ops::sum(x, nullptr, {}); }
-Tensor sum(Arg x, const Axes& axes, ReduceOptions options) { return ops::sum(x, &axes, options); }
-Tensor prod(Arg x) { return ops::prod(x, nullptr, {}); }
-Tensor prod(Arg x, const Axes& axes, ReduceOptions options) { return ops::prod(x, &axes, options); }
+Tensor sum(Arg x) { return ops::over_all(ops::kSum, x); }
+Tensor sum(Arg x, const Axes& axes, ReduceOptions options) {
+  return ops::over(ops::kSum, x, axes, options);
+}
+Tensor prod(Arg x) { return ops::over_all(ops::kProd, x); }
+Tensor prod(Arg x, const Axes& axes, ReduceOptions options) {
+  return ops::over(ops::kProd, x, axes, options);
+}
 Tensor mean(Arg x) { return ops::mean(x, nullptr, {}); }
 Tensor mean(Arg x, const Axes& axes, ReduceOptions options) { return ops::mean(x, &axes, options); }
-Tensor max(Arg x) { return ops::extreme(ops::kMax, x, nullptr, {}); }
+Tensor max(Arg x) { return ops::over_all(ops::kMax, x); }
 Tensor max(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::extreme(ops::kMax, x, &axes, options);
+  return ops::over(ops::kMax, x, axes, options);
 }
-Tensor min(Arg x) { return ops::extreme(ops::kMin, x, nullptr, {}); }
+Tensor min(Arg x) { return ops::over_all(ops::kMin, x); }
 Tensor min(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::extreme(ops::kMin, x, &axes, options);
+  return ops::over(ops::kMin, x, axes, options);
 }
-Tensor any(Arg x) { return ops::logical(ops::kAny, x, nullptr, {}); }
+Tensor any(Arg x) { return ops::over_all(ops::kAny, x); }
 Tensor any(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::logical(ops::kAny, x, &axes, options);
+  return ops::over(ops::kAny, x, axes, options);
 }
-Tensor all(Arg x) { return ops::logical(ops::kAll, x, nullptr, {}); }
+Tensor all(Arg x) { return ops::over_all(ops::kAll, x); }
 Tensor all(Arg x, const Axes& axes, ReduceOptions options) {
-  return ops::logical(ops::kAll, x, &axes, options);
+  return ops::over(ops::kAll, x, axes, options);
 }
 
-Tensor arg_max(Arg x, int axis) { return ops::place(ops::kArgMax, x, axis); }
-Tensor arg_min(Arg x, int axis) { return ops::place(ops::kArgMin, x, axis); }
+Tensor arg_max(Arg x, int axis) {
+  return ops::call(ops::kArgMax, std::move(x), ops::AxisAttrs{axis});
+}
+Tensor arg_min(Arg x, int axis) {
+  return ops::call(ops::kArgMin, std::move(x), ops::AxisAttrs{axis});
+}
 
 Tensor variance(Arg x) { return ops::moments("variance", x, nullptr, {}).variance; }
 Tensor variance(Arg x, const Axes& axes, ReduceOptions options) {

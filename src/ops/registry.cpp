@@ -16,16 +16,10 @@ struct Registry {
 const Registry& registry() {
   static const Registry all = [] {
     Registry made;
-    for (const Family& family : {
-             creation_ops(),  unary_ops(),         binary_ops(),  select_ops(),   reduce_ops(),
-             matmul_ops(),    view_ops(),          join_ops(),    random_ops(),   custom_ops(),
-             maths_ops(),     activation_ops(),    logical_ops(), softmax_ops(),  scan_ops(),
-             norm_ops(),      gather_ops(),        pad_ops(),     sorting_ops(),  counting_ops(),
-             space_ops(),     convolution_ops(),   pooling_ops(), dilation_ops(), image_ops(),
-             boxes_ops(),     decomposition_ops(), einsum_ops(),  matrix_ops(),   segment_ops(),
-             sparse_ops(),    ragged_ops(),        complex_ops(), fft_ops(),      sampling_ops(),
-             recurrent_ops(), adam_ops(),
-         }) {
+#define TENURE_LIST(name) name##_ops(),
+    for (const Family& family :
+         {TENURE_FAMILIES(TENURE_LIST, TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_NOT_HERE)}) {
+#undef TENURE_LIST
       made.ops.insert(made.ops.end(), family.ops.begin(), family.ops.end());
       made.composites.insert(made.composites.end(), family.composites.begin(),
                              family.composites.end());

@@ -6,7 +6,7 @@
 // recurrence, an op of its own whose gradients are recurrences again.
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/scan_attrs.h"
@@ -72,6 +72,9 @@ constinit const OpDef kCumsum{
     .name = "cumsum",
     .infer = same_shape,
     .tfjs = "Cumsum",
+    .takes = Takes::totals,
+    .attrs = &kAttrs<ScanAttrs>,
+    .settle = settle_axis<ScanAttrs>,
     .may_overwrite = input(0),
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
@@ -82,6 +85,9 @@ constinit const OpDef kCumsum{
 constinit const OpDef kCumprod{.name = "cumprod",
                                .infer = same_shape,
                                .tfjs = "Cumprod",
+                               .takes = Takes::totals,
+                               .attrs = &kAttrs<ScanAttrs>,
+                               .settle = settle_axis<ScanAttrs>,
                                .may_overwrite = input(0),
                                .grad_keeps = kInput,
                                .grad = [](GradContext& g) -> Grads {
@@ -93,11 +99,7 @@ constinit const OpDef kCumprod{.name = "cumprod",
                                }};
 
 Tensor scan(const OpDef& op, Arg& x, int axis, ScanOptions options) {
-  const std::source_location site = x.site();
-  Tensor values = as_number(op.name, std::move(x), true);
-  const ScanAttrs attrs{normal_axis(op.name, axis, values.shape()), options.exclusive,
-                        options.reverse};
-  return apply(op, ref(attrs), site, std::move(values));
+  return call(op, std::move(x), ScanAttrs{axis, options.exclusive, options.reverse});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Softmax and its logarithm along an axis, each one pass over lines that fit a cache, and their
 // gradients, which read the result alone.
 #include "core/raise.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -46,7 +46,10 @@ constinit const OpDef kSoftmaxGrad{.name = "softmax_grad",
 
 constinit const OpDef kSoftmax{.name = "softmax",
                                .infer = same_shape,
-                               .tfjs = "Softmax",
+                               .tfjs = "Softmax(logits, dim=axis)",
+                               .takes = Takes::floats,
+                               .attrs = &kAttrs<AxisAttrs>,
+                               .settle = settle_axis<AxisAttrs>,
                                .may_overwrite = input(0),
                                .grad_keeps = kOutput,
                                .grad = [](GradContext& g) -> Grads {
@@ -70,20 +73,16 @@ constinit const OpDef kLogSoftmaxGrad{.name = "log_softmax_grad",
 
 constinit const OpDef kLogSoftmax{.name = "log_softmax",
                                   .infer = same_shape,
-                                  .tfjs = "LogSoftmax",
+                                  .tfjs = "LogSoftmax(logits)",
+                                  .takes = Takes::floats,
+                                  .attrs = &kAttrs<AxisAttrs>,
+                                  .settle = settle_axis<AxisAttrs>,
                                   .may_overwrite = input(0),
                                   .grad_keeps = kOutput,
                                   .grad = [](GradContext& g) -> Grads {
                                     return gradient_of(kLogSoftmaxGrad, g.y(), g.dy(),
                                                        g.attrs_as<AxisAttrs>().axis);
                                   }};
-
-Tensor along(const OpDef& op, Arg& x, int axis) {
-  const std::source_location site = x.site();
-  Tensor values = as_float(op.name, std::move(x));
-  const AxisAttrs attrs{normal_axis(op.name, axis, values.shape())};
-  return apply(op, ref(attrs), site, std::move(values));
-}
 
 }  // namespace
 
@@ -94,7 +93,11 @@ Family softmax_ops() {
 
 }  // namespace ops
 
-Tensor softmax(Arg x, int axis) { return ops::along(ops::kSoftmax, x, axis); }
-Tensor log_softmax(Arg x, int axis) { return ops::along(ops::kLogSoftmax, x, axis); }
+Tensor softmax(Arg x, int axis) {
+  return ops::call(ops::kSoftmax, std::move(x), ops::AxisAttrs{axis});
+}
+Tensor log_softmax(Arg x, int axis) {
+  return ops::call(ops::kLogSoftmax, std::move(x), ops::AxisAttrs{axis});
+}
 
 }  // namespace tenure

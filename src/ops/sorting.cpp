@@ -21,6 +21,10 @@ constexpr Keep kIndices{0, 2};  // the second output
 
 Grads scatter_back(GradContext& g) { return scatter_last_axis(g.dy(0), g.y(1), g.x_shape()); }
 
+void check_axis(const char* op, std::span<const Tensor> in, void*) {
+  if (in[0].rank() == 0) raise<ShapeError>("{}: a scalar has no axis to order", op);
+}
+
 constinit const OpDef kTopK{.name = "top_k",
                             .infer =
                                 [](Infer& infer) {
@@ -39,6 +43,9 @@ constinit const OpDef kTopK{.name = "top_k",
                                 },
                             .outputs = 2,
                             .tfjs = "TopK",
+                            .takes = Takes::anything,
+                            .attrs = &kAttrs<TopKAttrs>,
+                            .settle = check_axis,
                             .grad_keeps = kIndices,
                             .grad = scatter_back};
 
@@ -51,6 +58,9 @@ constinit const OpDef kSort{.name = "sort",
                                   infer.result(shape, DType::int32, 1);
                                 },
                             .outputs = 2,
+                            .takes = Takes::anything,
+                            .attrs = &kAttrs<SortAttrs>,
+                            .settle = check_axis,
                             .grad_keeps = kIndices,
                             .grad = scatter_back};
 
@@ -68,6 +78,14 @@ constinit const OpDef kUnique{.name = "unique",
                               .dynamic_sizes = 1,
                               .no_gradient = "an index changes only in steps"};
 
+void check_rows(const char* op, std::span<const Tensor> in, void*) {
+  const Shape &rows = in[0].shape(), &wanted = in[1].shape();
+  if (rows.rank() == 0) raise<ShapeError>("{}: the sorted row is a scalar", op);
+  bool fits = rows.rank() == 1 || rows.rank() == wanted.rank();
+  for (int i = 0; fits && i + 1 < rows.rank(); ++i) fits = rows[i] == wanted[i];
+  if (!fits) raise<ShapeError>("{}: sorted rows {} do not match values {}", op, rows, wanted);
+}
+
 constinit const OpDef kSearchSorted{.name = "searchsorted",
                                     .infer =
                                         [](Infer& infer) {
@@ -77,12 +95,15 @@ constinit const OpDef kSearchSorted{.name = "searchsorted",
                                         },
                                     .inputs = 2,
                                     .tfjs = "SearchSorted",
+                                    .takes = Takes::numbers,
+                                    .attrs = &kAttrs<SearchAttrs>,
+                                    .settle = check_rows,
                                     .no_gradient = "an index changes only in steps"};
 
 // Elements that are ordered by value; bool counts as 0 and 1.
 Tensor ordered_operand(const char* op, Arg&& x) {
   Tensor tensor = live_operand(op, 0, std::move(x));
-  if (tensor.rank() == 0) raise<ShapeError>("{}: a scalar has no axis to order", op);
+  check_axis(op, {&tensor, 1}, nullptr);
   return tensor;
 }
 
@@ -180,13 +201,7 @@ Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
   if (!values.scalar()) check_alive(name, 1, values.tensor(), site);
   std::array<Tensor, 2> in;
   unify(name, std::array{&sorted, &values}, in, true);
-  if (in[0].rank() == 0) raise<ShapeError>("{}: the sorted row is a scalar", name);
-  const Shape &rows = in[0].shape(), &wanted = in[1].shape();
-  bool fits = rows.rank() == 1 || rows.rank() == wanted.rank();
-  for (int i = 0; fits && i + 1 < rows.rank(); ++i) fits = rows[i] == wanted[i];
-  if (!fits) {
-    raise<ShapeError>("{}: sorted rows {} do not match values {}", name, rows, wanted);
-  }
+  check_rows(name, in, nullptr);
   const SearchAttrs attrs{right};
   Tensor out;
   apply_into(kSearchSorted, in, ref(attrs), site, {&out, 1});

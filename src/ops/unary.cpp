@@ -1,8 +1,8 @@
 // Elementwise operations of one input.
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
 #include "ops/arithmetic.h"
+#include "ops/call.h"
 #include "ops/complex.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
@@ -15,117 +15,61 @@
 namespace tenure {
 namespace ops {
 
-constinit const OpDef kNeg{.name = "neg",
-                           .infer = same_shape,
-                           .tfjs = "Neg",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = input(0),
-                           .grad_keeps = kNothing,
-                           .grad = [](GradContext& g) -> Grads { return -g.dy(); }};
+constinit const OpDef kNeg =
+    of_one("neg", "Neg", Takes::numbers, kNothing, [](GradContext& g) -> Grads { return -g.dy(); });
 
-constinit const OpDef kSqrt{.name = "sqrt",
-                            .infer = same_shape,
-                            .tfjs = "Sqrt",
-                            .accepts = Accepts::elementwise,
-                            .may_overwrite = input(0),
-                            .grad_keeps = kOutput,
-                            .grad = [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); }};
+constinit const OpDef kSqrt = of_one("sqrt", "Sqrt", Takes::floats, kOutput,
+                                     [](GradContext& g) -> Grads { return g.dy() * 0.5 / g.y(); });
 
-constinit const OpDef kSquare{
-    .name = "square",
-    .infer = same_shape,
-    .tfjs = "Square",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kInput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); }};
+constinit const OpDef kSquare =
+    of_one("square", "Square", Takes::numbers, kInput,
+           [](GradContext& g) -> Grads { return g.dy() * (conjugated(g.x()) * 2); });
 
 namespace {
 
 // Ones where the condition holds, as factors of dtype `like`.
 Tensor mask(Tensor condition, DType dtype) { return cast(std::move(condition), dtype); }
 
-constinit const OpDef kExp{
-    .name = "exp",
-    .infer = same_shape,
-    .tfjs = "Exp",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * conjugated(g.y()); }};
+constinit const OpDef kExp =
+    of_one("exp", "Exp", Takes::floats, kOutput,
+           [](GradContext& g) -> Grads { return g.dy() * conjugated(g.y()); });
 
-constinit const OpDef kLog{.name = "log",
-                           .infer = same_shape,
-                           .tfjs = "Log",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = input(0),
-                           .grad_keeps = kInput,
-                           .grad = [](GradContext& g) -> Grads { return g.dy() / g.x(); }};
+constinit const OpDef kLog = of_one("log", "Log", Takes::floats, kInput,
+                                    [](GradContext& g) -> Grads { return g.dy() / g.x(); });
 
-constinit const OpDef kRelu{
-    .name = "relu",
-    .infer = same_shape,
-    .tfjs = "Relu",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * mask(greater(g.y(), 0), g.x_dtype()); }};
+constinit const OpDef kRelu =
+    of_one("relu", "Relu", Takes::numbers, kOutput,
+           [](GradContext& g) -> Grads { return g.dy() * mask(greater(g.y(), 0), g.x_dtype()); });
 
-constinit const OpDef kRelu6{.name = "relu6",
-                             .infer = same_shape,
-                             .tfjs = "Relu6",
-                             .accepts = Accepts::elementwise,
-                             .may_overwrite = input(0),
-                             .grad_keeps = kOutput,
-                             .grad = [](GradContext& g) -> Grads {
-                               return g.dy() * mask(greater(g.y(), 0), g.x_dtype()) *
-                                      mask(less(g.y(), 6), g.x_dtype());
-                             }};
+constinit const OpDef kRelu6 =
+    of_one("relu6", "Relu6", Takes::numbers, kOutput, [](GradContext& g) -> Grads {
+      return g.dy() * mask(greater(g.y(), 0), g.x_dtype()) * mask(less(g.y(), 6), g.x_dtype());
+    });
 
 // Below zero y = exp(x) - 1, so dy/dx = y + 1.
-constinit const OpDef kElu{.name = "elu",
-                           .infer = same_shape,
-                           .tfjs = "Elu, EluGrad",
-                           .accepts = Accepts::elementwise,
-                           .may_overwrite = input(0),
-                           .grad_keeps = kOutput,
-                           .grad = [](GradContext& g) -> Grads {
-                             return where(greater_equal(g.y(), 0), g.dy(), g.dy() * (g.y() + 1));
-                           }};
+constinit const OpDef kElu =
+    of_one("elu", "Elu, EluGrad", Takes::floats, kOutput, [](GradContext& g) -> Grads {
+      return where(greater_equal(g.y(), 0), g.dy(), g.dy() * (g.y() + 1));
+    });
 
 // scale * x above zero, scale_alpha * (exp(x) - 1) below.
 constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473768;
-constinit const OpDef kSelu{.name = "selu",
-                            .infer = same_shape,
-                            .tfjs = "Selu",
-                            .accepts = Accepts::elementwise,
-                            .may_overwrite = input(0),
-                            .grad_keeps = kOutput,
-                            .grad = [](GradContext& g) -> Grads {
-                              return where(greater_equal(g.y(), 0), g.dy() * kSeluScale,
-                                           g.dy() * (g.y() + kSeluScaleAlpha));
-                            }};
+constinit const OpDef kSelu =
+    of_one("selu", "Selu", Takes::floats, kOutput, [](GradContext& g) -> Grads {
+      return where(greater_equal(g.y(), 0), g.dy() * kSeluScale,
+                   g.dy() * (g.y() + kSeluScaleAlpha));
+    });
 
-constinit const OpDef kTanh{
-    .name = "tanh",
-    .infer = same_shape,
-    .tfjs = "Tanh",
-    .accepts = Accepts::elementwise,
-    .may_overwrite = input(0),
-    .grad_keeps = kOutput,
-    .grad = [](GradContext& g) -> Grads { return g.dy() * (1 - square(g.y())); }};
+constinit const OpDef kTanh =
+    of_one("tanh", "Tanh", Takes::floats, kOutput,
+           [](GradContext& g) -> Grads { return g.dy() * (1 - square(g.y())); });
 
-constinit const OpDef kSigmoid{.name = "sigmoid",
-                               .infer = same_shape,
-                               .tfjs = "Sigmoid",
-                               .accepts = Accepts::elementwise,
-                               .may_overwrite = input(0),
-                               .grad_keeps = kOutput,
-                               .grad = [](GradContext& g) -> Grads {
-                                 const Tensor y = g.y();
-                                 return g.dy() * (y * (1 - y));
-                               }};
+constinit const OpDef kSigmoid =
+    of_one("sigmoid", "Sigmoid", Takes::floats, kOutput, [](GradContext& g) -> Grads {
+      const Tensor y = g.y();
+      return g.dy() * (y * (1 - y));
+    });
 
 constinit const OpDef kCast{
     .name = "cast",
@@ -145,16 +89,6 @@ constinit const OpDef kCast{
 
 }  // namespace
 
-Tensor on_floats(const OpDef& op, Arg&& x, AttrsRef attrs) {
-  const std::source_location site = x.site();
-  return apply(op, attrs, site, as_float(op.name, std::move(x)));
-}
-
-Tensor on_numbers(const OpDef& op, Arg&& x) {
-  const std::source_location site = x.site();
-  return apply(op, {}, site, as_number(op.name, std::move(x)));
-}
-
 Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,
                                          &kRelu6, &kElu, &kSelu, &kTanh, &kSigmoid, &kCast};
@@ -165,18 +99,18 @@ Family unary_ops() {
 
 using namespace ops;
 
-Tensor neg(Arg x) { return on_numbers(kNeg, std::move(x)); }
-Tensor operator-(Arg x) { return on_numbers(kNeg, std::move(x)); }
-Tensor exp(Arg x) { return on_floats(kExp, std::move(x)); }
-Tensor log(Arg x) { return on_floats(kLog, std::move(x)); }
-Tensor sqrt(Arg x) { return on_floats(kSqrt, std::move(x)); }
-Tensor square(Arg x) { return on_numbers(kSquare, std::move(x)); }
-Tensor relu(Arg x) { return on_numbers(kRelu, std::move(x)); }
-Tensor relu6(Arg x) { return on_numbers(kRelu6, std::move(x)); }
-Tensor elu(Arg x) { return on_floats(kElu, std::move(x)); }
-Tensor selu(Arg x) { return on_floats(kSelu, std::move(x)); }
-Tensor tanh(Arg x) { return on_floats(kTanh, std::move(x)); }
-Tensor sigmoid(Arg x) { return on_floats(kSigmoid, std::move(x)); }
+Tensor neg(Arg x) { return call(kNeg, std::move(x)); }
+Tensor operator-(Arg x) { return call(kNeg, std::move(x)); }
+Tensor exp(Arg x) { return call(kExp, std::move(x)); }
+Tensor log(Arg x) { return call(kLog, std::move(x)); }
+Tensor sqrt(Arg x) { return call(kSqrt, std::move(x)); }
+Tensor square(Arg x) { return call(kSquare, std::move(x)); }
+Tensor relu(Arg x) { return call(kRelu, std::move(x)); }
+Tensor relu6(Arg x) { return call(kRelu6, std::move(x)); }
+Tensor elu(Arg x) { return call(kElu, std::move(x)); }
+Tensor selu(Arg x) { return call(kSelu, std::move(x)); }
+Tensor tanh(Arg x) { return call(kTanh, std::move(x)); }
+Tensor sigmoid(Arg x) { return call(kSigmoid, std::move(x)); }
 
 Tensor cast(Arg x, DType dtype) {
   const std::source_location site = x.site();

@@ -7,7 +7,7 @@
 #include "core/count.h"
 #include "core/raise.h"
 #include "memory/context.h"
-#include "ops/apply.h"
+#include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
 #include "ops/shapes.h"
@@ -79,6 +79,15 @@ constinit const OpDef kReshape{
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return reshape(g.dy(), g.x_shape()); }};
 
+void settle_order(const char* op, std::span<const Tensor> in, void* attrs) {
+  Axes& axes = static_cast<PermuteAttrs*>(attrs)->axes;
+  const Shape& shape = in[0].shape();
+  if (axes.rank() != shape.rank() || normal_axes(op, axes, shape).rank() != shape.rank()) {
+    raise<ShapeError>("{}: {} does not order the axes of {}", op, axes, shape);
+  }
+  for (std::int64_t& axis : axes) axis = normal_axis(op, axis, shape);
+}
+
 constinit const OpDef kTranspose{.name = "transpose",
                                  .infer =
                                      [](Infer& infer) {
@@ -88,7 +97,10 @@ constinit const OpDef kTranspose{.name = "transpose",
                                          shape[i] = infer.shape(0)[static_cast<int>(axes[i])];
                                        infer.result(std::move(shape), infer.dtype(0));
                                      },
-                                 .tfjs = "Transpose",
+                                 .tfjs = "Transpose(perm=axes)",
+                                 .takes = Takes::anything,
+                                 .attrs = &kAttrs<PermuteAttrs>,
+                                 .settle = settle_order,
                                  .view =
                                      [](const Layout& in, AttrsRef attrs, Layout& out) {
                                        const Axes& axes = attrs.as<PermuteAttrs>().axes;
@@ -115,6 +127,31 @@ UnsliceAttrs unslice_attrs(const GradContext& g) {
   return {g.x_shape(), slice.begin, slice.step};
 }
 
+void settle_slice(const char* op, std::span<const Tensor> in, void* attrs) {
+  auto& [begin, size, step] = *static_cast<SliceAttrs*>(attrs);
+  const Shape& shape = in[0].shape();
+  const int rank = shape.rank();
+  if (begin.rank() != rank || size.rank() != rank || step.rank() != rank) {
+    raise<ShapeError>("{}: begin {}, size {} and step {} must each have {} entries for {}", op,
+                      begin, size, step, rank, shape);
+  }
+  const SliceAttrs asked{begin, size, step};
+  for (int axis = 0; axis < rank; ++axis) {
+    const std::int64_t dim = shape[axis], by = step[axis];
+    std::int64_t& first = begin[axis];
+    if (first < 0) first += dim;
+    const bool in_range = by != 0 && first >= 0 && first <= dim;
+    std::int64_t room = 0;
+    if (in_range && by > 0 && first < dim) room = (dim - first - 1) / by + 1;
+    if (in_range && by < 0 && first < dim) room = 1 - first / by;
+    if (in_range && size[axis] == -1) size[axis] = room;
+    if (!in_range || size[axis] < 0 || size[axis] > room) {
+      raise<ShapeError>("{}: begin {}, size {}, step {} do not fit {} on axis {}", op, asked.begin,
+                        asked.size, step, shape, axis);
+    }
+  }
+}
+
 constinit const OpDef kSlice{
     .name = "slice",
     .infer =
@@ -133,6 +170,9 @@ constinit const OpDef kSlice{
           infer.result(slice.size, infer.dtype(0));
         },
     .tfjs = "Slice",
+    .takes = Takes::anything,
+    .attrs = &kAttrs<SliceAttrs>,
+    .settle = settle_slice,
     .view =
         [](const Layout& in, AttrsRef attrs, Layout& out) {
           const auto& slice = attrs.as<SliceAttrs>();
@@ -191,6 +231,8 @@ constinit const OpDef kBroadcastTo{
           infer.result(shape, infer.dtype(0));
         },
     .tfjs = "BroadcastTo",
+    .takes = Takes::anything,
+    .attrs = &kAttrs<ShapeAttrs>,
     .view =
         [](const Layout& in, AttrsRef, Layout& out) {
           out.offset = in.offset;
@@ -237,7 +279,7 @@ constinit const OpDef kCopy{.name = "copy",
                             .accepts = Accepts::any,
                             .no_gradient = "it is the same value"};
 
-Family view_ops() {
+Family views_ops() {
   static constexpr const OpDef* ops[] = {&kReshape, &kTranspose,    &kSlice,
                                          &kUnslice, &kAddSlice,     &kBroadcastTo,
                                          &kClone,   &kStopGradient, &kCopy};
@@ -346,15 +388,7 @@ Tensor transpose(Arg x) {
 }
 
 Tensor transpose(Arg x, const Axes& axes) {
-  const std::source_location site = x.site();
-  Tensor tensor = as_tensor("transpose", std::move(x));
-  if (axes.rank() != tensor.rank() ||
-      normal_axes("transpose", axes, tensor.shape()).rank() != tensor.rank()) {
-    raise<ShapeError>("transpose: {} does not order the axes of {}", axes, tensor.shape());
-  }
-  PermuteAttrs attrs{axes};
-  for (std::int64_t& axis : attrs.axes) axis = normal_axis("transpose", axis, tensor.shape());
-  return apply(kTranspose, ref(attrs), site, std::move(tensor));
+  return call(kTranspose, std::move(x), PermuteAttrs{axes});
 }
 
 Tensor slice(Arg x, const Shape& begin, const Shape& size) {
@@ -362,31 +396,7 @@ Tensor slice(Arg x, const Shape& begin, const Shape& size) {
 }
 
 Tensor slice(Arg x, const Shape& begin, const Shape& size, const Shape& step) {
-  const std::source_location site = x.site();
-  Tensor tensor = as_tensor("slice", std::move(x));
-  const Shape& shape = tensor.shape();
-  const int rank = shape.rank();
-  if (begin.rank() != rank || size.rank() != rank || step.rank() != rank) {
-    raise<ShapeError>("slice: begin {}, size {} and step {} must each have {} entries for {}",
-                      begin, size, step, rank, shape);
-  }
-  SliceAttrs attrs{begin, size, step};
-  for (int axis = 0; axis < rank; ++axis) {
-    const std::int64_t dim = shape[axis];
-    std::int64_t& first = attrs.begin[axis];
-    if (first < 0) first += dim;
-    const std::int64_t by = step[axis];
-    const bool in_range = by != 0 && first >= 0 && first <= dim;
-    std::int64_t room = 0;
-    if (in_range && by > 0 && first < dim) room = (dim - first - 1) / by + 1;
-    if (in_range && by < 0 && first < dim) room = 1 - first / by;
-    if (in_range && size[axis] == -1) attrs.size[axis] = room;
-    if (!in_range || attrs.size[axis] < 0 || attrs.size[axis] > room) {
-      raise<ShapeError>("slice: begin {}, size {}, step {} do not fit {} on axis {}", begin, size,
-                        step, shape, axis);
-    }
-  }
-  return apply(kSlice, ref(attrs), site, std::move(tensor));
+  return call(kSlice, std::move(x), SliceAttrs{begin, size, step});
 }
 
 Tensor Tensor::operator[](Index index) const {
@@ -405,9 +415,7 @@ Tensor Tensor::operator[](Index index) const {
 }
 
 Tensor broadcast_to(Arg x, const Shape& shape) {
-  const std::source_location site = x.site();
-  const ShapeAttrs attrs{shape};
-  return apply(kBroadcastTo, ref(attrs), site, as_tensor("broadcast_to", std::move(x)));
+  return call(kBroadcastTo, std::move(x), ShapeAttrs{shape});
 }
 
 }  // namespace tenure

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "array.h"
+#include "ops/family_list.h"
 #include "ops/op_def.h"
 #include "reference.h"
 
@@ -57,40 +58,9 @@ struct Case {
   DType input_dtype(std::size_t i, DType dtype) const { return inputs[i].dtype.value_or(dtype); }
 };
 
-std::vector<Case> creation_cases();
-std::vector<Case> unary_cases();
-std::vector<Case> binary_cases();
-std::vector<Case> reduce_cases();
-std::vector<Case> matmul_cases();
-std::vector<Case> view_cases();
-std::vector<Case> random_cases();
-std::vector<Case> maths_cases();
-std::vector<Case> activation_cases();
-std::vector<Case> logical_cases();
-std::vector<Case> softmax_cases();
-std::vector<Case> scan_cases();
-std::vector<Case> norm_cases();
-std::vector<Case> gather_cases();
-std::vector<Case> pad_cases();
-std::vector<Case> sorting_cases();
-std::vector<Case> counting_cases();
-std::vector<Case> space_cases();
-std::vector<Case> convolution_cases();
-std::vector<Case> pooling_cases();
-std::vector<Case> dilation_cases();
-std::vector<Case> image_cases();
-std::vector<Case> boxes_cases();
-std::vector<Case> decomposition_cases();
-std::vector<Case> einsum_cases();
-std::vector<Case> matrix_cases();
-std::vector<Case> segment_cases();
-std::vector<Case> sparse_cases();
-std::vector<Case> ragged_cases();
-std::vector<Case> complex_cases();
-std::vector<Case> fft_cases();
-std::vector<Case> sampling_cases();
-std::vector<Case> recurrent_cases();
-std::vector<Case> adam_cases();
+#define TENURE_DECLARE(name) std::vector<Case> name##_cases();
+TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_DECLARE, TENURE_NOT_HERE)
+#undef TENURE_DECLARE
 const std::vector<Case>& all_cases();
 
 // The op of that name in the registry.

@@ -2,22 +2,15 @@
 
 #include <stdexcept>
 
-#include "ops/families.h"
-
 namespace tenure::testing {
 
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (const auto family : {
-             creation_cases, unary_cases,    binary_cases,    reduce_cases,        matmul_cases,
-             view_cases,     random_cases,   maths_cases,     activation_cases,    logical_cases,
-             softmax_cases,  scan_cases,     norm_cases,      gather_cases,        pad_cases,
-             sorting_cases,  counting_cases, space_cases,     convolution_cases,   pooling_cases,
-             dilation_cases, image_cases,    boxes_cases,     decomposition_cases, einsum_cases,
-             matrix_cases,   segment_cases,  sparse_cases,    ragged_cases,        complex_cases,
-             fft_cases,      sampling_cases, recurrent_cases, adam_cases,
-         }) {
+#define TENURE_LIST(name) name##_cases,
+    for (const auto family :
+         {TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_LIST, TENURE_NOT_HERE)}) {
+#undef TENURE_LIST
       for (Case& row : family()) all.push_back(std::move(row));
     }
     return all;

@@ -70,6 +70,15 @@ std::vector<BinaryRow> binary_rows() {
        true,
        "atan2",
        1.5},
+      {"hypot",
+       hypot,
+       [](double a, double b) { return std::hypot(a, b); },
+       {{.away_from = {0}}, {.away_from = {0}}},
+       kNumbers,
+       float_dtype,
+       true,
+       "hypot",
+       1.5},
   };
 }
 

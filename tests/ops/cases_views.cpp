@@ -393,7 +393,7 @@ Tensor three_a_minus_two_b(const Tensors& in) {
 
 }  // namespace
 
-std::vector<Case> view_cases() {
+std::vector<Case> views_cases() {
   std::vector<Case> cases;
   for (const ViewRow& row : rows()) {
     Case& added =

@@ -89,16 +89,10 @@ Fuzz fuzz_elementwise(const Case& row) {
 const std::vector<Fuzz>& all_fuzz() {
   static const std::vector<Fuzz> rows = [] {
     std::vector<Fuzz> all;
-    for (const auto family : {
-             creation_fuzz,      unary_fuzz,   binary_fuzz,   reduce_fuzz,   matmul_fuzz,
-             view_fuzz,          join_fuzz,    random_fuzz,   custom_fuzz,   maths_fuzz,
-             activation_fuzz,    logical_fuzz, softmax_fuzz,  scan_fuzz,     norm_fuzz,
-             gather_fuzz,        pad_fuzz,     sorting_fuzz,  counting_fuzz, space_fuzz,
-             convolution_fuzz,   pooling_fuzz, dilation_fuzz, image_fuzz,    boxes_fuzz,
-             decomposition_fuzz, einsum_fuzz,  matrix_fuzz,   segment_fuzz,  sparse_fuzz,
-             ragged_fuzz,        complex_fuzz, fft_fuzz,      sampling_fuzz, recurrent_fuzz,
-             adam_fuzz,
-         }) {
+#define TENURE_LIST(name) name##_fuzz,
+    for (const auto family :
+         {TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_LIST)}) {
+#undef TENURE_LIST
       for (Fuzz& row : family()) all.push_back(std::move(row));
     }
     return all;

@@ -65,42 +65,9 @@ struct Fuzz {
 // do not, and dtypes without arithmetic unless the row has them.
 Fuzz fuzz_elementwise(const Case& row);
 
-std::vector<Fuzz> creation_fuzz();
-std::vector<Fuzz> unary_fuzz();
-std::vector<Fuzz> binary_fuzz();
-std::vector<Fuzz> reduce_fuzz();
-std::vector<Fuzz> matmul_fuzz();
-std::vector<Fuzz> view_fuzz();
-std::vector<Fuzz> join_fuzz();
-std::vector<Fuzz> random_fuzz();
-std::vector<Fuzz> custom_fuzz();
-std::vector<Fuzz> maths_fuzz();
-std::vector<Fuzz> activation_fuzz();
-std::vector<Fuzz> logical_fuzz();
-std::vector<Fuzz> softmax_fuzz();
-std::vector<Fuzz> scan_fuzz();
-std::vector<Fuzz> norm_fuzz();
-std::vector<Fuzz> gather_fuzz();
-std::vector<Fuzz> pad_fuzz();
-std::vector<Fuzz> sorting_fuzz();
-std::vector<Fuzz> counting_fuzz();
-std::vector<Fuzz> space_fuzz();
-std::vector<Fuzz> convolution_fuzz();
-std::vector<Fuzz> pooling_fuzz();
-std::vector<Fuzz> dilation_fuzz();
-std::vector<Fuzz> image_fuzz();
-std::vector<Fuzz> boxes_fuzz();
-std::vector<Fuzz> decomposition_fuzz();
-std::vector<Fuzz> einsum_fuzz();
-std::vector<Fuzz> matrix_fuzz();
-std::vector<Fuzz> segment_fuzz();
-std::vector<Fuzz> sparse_fuzz();
-std::vector<Fuzz> ragged_fuzz();
-std::vector<Fuzz> complex_fuzz();
-std::vector<Fuzz> fft_fuzz();
-std::vector<Fuzz> sampling_fuzz();
-std::vector<Fuzz> recurrent_fuzz();
-std::vector<Fuzz> adam_fuzz();
+#define TENURE_DECLARE(name) std::vector<Fuzz> name##_fuzz();
+TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_DECLARE)
+#undef TENURE_DECLARE
 const std::vector<Fuzz>& all_fuzz();
 
 }  // namespace tenure::testing

@@ -305,8 +305,8 @@ Trial local_response_trial(bool gradient, Dice& dice) {
   if (dice.chance(0.15)) {
     if (gradient) {
       of_x.push_back(2);
-      trial.complaint = {"local_response_normalization_grad: the input is " + to_string(of_x),
-                         to_string(shape)};
+      trial.complaint = {"local_response_normalization_grad: the gradient is " + to_string(shape) +
+                         ", but must be " + to_string(of_x)};
     } else if (dice.chance(0.5)) {
       options.depth_radius = -dice.in(1, 5);
       trial.complaint = {"local_response_normalization: a radius below zero: " +

@@ -7,7 +7,7 @@
 
 namespace tenure::testing {
 
-inline std::string name_of(ops::RecurrentKind kind) { return ops::print_field(kind); }
+inline std::string name_of(ops::RecurrentKind kind) { return ops::choice_name(kind); }
 
 // The public function.
 inline RecurrentResult run_layer(const ops::RecurrentAttrs& attrs, Tensors in) {

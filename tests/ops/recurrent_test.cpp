@@ -150,7 +150,7 @@ std::vector<RecurrentAttrs> variants() {
   return all;
 }
 
-std::string described(const RecurrentAttrs& attrs) { return ops::print_attrs(attrs); }
+std::string described(const RecurrentAttrs& attrs) { return ops::ref(attrs).print(); }
 
 struct Size {
   std::int64_t batch, steps, features, units;

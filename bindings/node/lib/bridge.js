@@ -4,6 +4,7 @@
 // disposal of those: one call runs many.
 'use strict';
 
+const {inspect} = require('util');
 const {dtypeError, isInteger, noInteger, shapeError, valueError} = require('./errors');
 const native = require('./native');
 const {call, flush} = native;
@@ -42,14 +43,23 @@ function reserve(count) {
   native.share(integers.buffer, memory);
 }
 
-const names = native.names();
-const codes = new Map(names.map((name, code) => [name, code]));
+// What the native half can run, by name: ops of the table (native/table.h), and what it has beside
+// them, which goes before an op of the same name.
+const table = native.table();
+const names = [];
+const codes = new Map();
+for (const {name, code} of [...table, ...native.names().map((name, code) => ({name, code}))]) {
+  names[code] = name;
+  codes.set(name, code);
+}
 // The number that stands for an op.
 function op(name) {
   const code = codes.get(name);
   if (code === undefined) throw valueError(`tenure: there is no op ${name}`);
   return code;
 }
+// In the number: the result is of the dtype that TensorFlow.js would give it.
+const AS_TFJS = 1 << 16;
 
 const WRITE_SMALL = op('write_small');
 const READ_SMALL = op('read_small');
@@ -63,7 +73,7 @@ function start(code) {
 // As the user knows it.
 function nameOf(code) {
   if (code === WRITE_SMALL) return 'tensor';
-  return code === READ_SMALL ? 'read' : names[code];
+  return code === READ_SMALL ? 'read' : names[code & ~AS_TFJS];
 }
 
 // The op that is being written.
@@ -146,6 +156,28 @@ function putText(text) {
     const unit = text.charCodeAt(i);
     if (unit > 255) throw valueError(`${opName()}: ${text[i]} cannot be a label`);
     integers[at++] = unit;
+  }
+}
+
+// An attribute of an op of the table, of which `x` is the first input. No axes are all of them.
+function putField({name, kind, choices, value: otherwise}, value, x) {
+  if (value == null) value = name === 'axes' ? x.shape.map((_, axis) => axis) : otherwise;
+  switch (kind) {
+    case 'integer':
+      return putInt(value);
+    case 'flag':
+      return putInt(value ? 1 : 0);
+    case 'dtype':
+      return putDtype(value);
+    case 'choice':
+      return putChoice(choices, value);
+    case 'integers':
+      return putInts(typeof value === 'number' ? [value] : value);
+    default:
+      if (typeof value !== 'number') {
+        throw valueError(`${opName()}: ${name} must be a number, got: ${inspect(value)}`);
+      }
+      return putDouble(value);
   }
 }
 
@@ -440,6 +472,7 @@ function memoryInfo() {
 }
 
 module.exports = {
+  AS_TFJS,
   aside,
   drop,
   flush,
@@ -450,6 +483,7 @@ module.exports = {
   putChoice,
   putDouble,
   putDtype,
+  putField,
   putInt,
   putInts,
   putMaybeTensor,
@@ -466,6 +500,7 @@ module.exports = {
   runMany,
   runUnary,
   start,
+  table,
   watch: native.watch,
   write,
   setThreads,

@@ -15,6 +15,7 @@
 #include "call.h"
 #include "memory/text.h"
 #include "napi.h"
+#include "table.h"
 #include "tenure/tenure.h"
 #include "tokens.h"
 
@@ -51,13 +52,6 @@ const char* code_of(const std::exception& error) {
   if (dynamic_cast<const OutOfMemoryError*>(&error) != nullptr) return "OutOfMemoryError";
   if (dynamic_cast<const UnsupportedError*>(&error) != nullptr) return "UnsupportedError";
   return "Error";
-}
-
-const Row& row_of(std::int32_t code) {
-  static const std::vector<Row>& rows = all_rows();
-  if (static_cast<std::uint32_t>(code) >= rows.size()) [[unlikely]]
-    throw ValueError("tfjs: there is no op of that number");
-  return rows[static_cast<std::size_t>(code)];
 }
 
 bool tell_v8(napi_env env, std::int64_t change) {
@@ -97,7 +91,7 @@ void run_queue(Environment& state) {
         state.slots.drop(slot);
       } else {
         Call call(state.slots, state.shared, queue.subspan(at + 2, length - 2), slot);
-        row_of(code).run(call);
+        run(code, call);
       }
     } catch (...) {
       if (code < 0) {
@@ -205,7 +199,7 @@ napi_value entry(napi_env env, napi_callback_info info) {
 napi_value call(napi_env env, Environment& state, napi_value*) {
   run_queue(state);
   Call call(state.slots, state.shared);
-  row_of(state.shared.integers[0]).run(call);
+  run(state.shared.integers[0], call);
   tell_v8(env, state);
   return nullptr;
 }
@@ -342,6 +336,8 @@ napi_value share(napi_env env, Environment& state, napi_value* arguments) {
   return nullptr;
 }
 
+napi_value table(napi_env env, Environment&, napi_value*) { return table_of_ops(env); }
+
 napi_value names(napi_env env, Environment&, napi_value*) {
   napi_value list = nullptr;
   check(env, napi_create_array(env, &list));
@@ -431,6 +427,7 @@ NAPI_MODULE_INIT() {
     add<2, watch>(env, exports, "watch", raw);
     add<1, lost>(env, exports, "lost", raw);
     add<0, names>(env, exports, "names", raw);
+    add<0, table>(env, exports, "table", raw);
     add<0, memory_info>(env, exports, "memory", raw);
     add<1, set_threads>(env, exports, "setThreads", raw);
     add<0, library_version>(env, exports, "version", raw);

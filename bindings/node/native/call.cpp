@@ -192,8 +192,8 @@ const std::vector<Row>& all_rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> made;
     for (const std::span<const Row> rows :
-         {small_rows(), elementwise_rows(), reduction_rows(), shape_rows(), matrix_rows(),
-          window_rows(), image_rows(), index_rows(), recurrent_rows(), adam_rows()}) {
+         {small_rows(), elementwise_rows(), shape_rows(), matrix_rows(), window_rows(),
+          image_rows(), index_rows(), recurrent_rows(), adam_rows()}) {
       made.insert(made.end(), rows.begin(), rows.end());
     }
     return made;

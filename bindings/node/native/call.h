@@ -91,6 +91,7 @@ class Call {
   Enum choice(Enum last) {
     return static_cast<Enum>(index(static_cast<std::size_t>(last) + 1));
   }
+  std::size_t index(std::size_t among);
   double number();
   std::string text();  // a count, then as many code units below 256
 
@@ -107,7 +108,6 @@ class Call {
     return integers_[read_++];
   }
   std::size_t count();  // of integers that follow
-  std::size_t index(std::size_t among);
   [[noreturn]] void raise_short() const;
   void put(std::int32_t value) { integers_[written_++] = value; }
 
@@ -127,7 +127,6 @@ struct Row {
 };
 std::span<const Row> small_rows();
 std::span<const Row> elementwise_rows();
-std::span<const Row> reduction_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> matrix_rows();
 std::span<const Row> window_rows();

@@ -90,16 +90,6 @@ void run_transform(Call& call) {
   call.give(image::transform(std::move(images), std::move(transforms), options));
 }
 
-void run_non_max_suppression(Call& call) {
-  Tensor boxes = call.tensor();
-  Tensor scores = call.tensor();
-  const std::int64_t most = call.integer();
-  const double overlap = call.number();
-  const double least = call.number();
-  call.give(image::non_max_suppression(std::move(boxes), std::move(scores), most,
-                                       {.iou_threshold = overlap, .score_threshold = least}));
-}
-
 void run_non_max_suppression_padded(Call& call) {
   Tensor boxes = call.tensor();
   Tensor scores = call.tensor();
@@ -113,19 +103,6 @@ void run_non_max_suppression_padded(Call& call) {
   call.give(std::vector<Tensor>{std::move(kept.selected_indices), std::move(kept.valid_outputs)});
 }
 
-void run_non_max_suppression_with_score(Call& call) {
-  Tensor boxes = call.tensor();
-  Tensor scores = call.tensor();
-  const std::int64_t most = call.integer();
-  const double overlap = call.number();
-  const double least = call.number();
-  const double sigma = call.number();
-  image::ScoredSuppression kept = image::non_max_suppression_with_score(
-      std::move(boxes), std::move(scores), most,
-      {.iou_threshold = overlap, .score_threshold = least, .soft_nms_sigma = sigma});
-  call.give(std::vector<Tensor>{std::move(kept.selected_indices), std::move(kept.selected_scores)});
-}
-
 constexpr Row kRows[] = {
     {"resize_bilinear", run_resize_bilinear},
     {"resize_nearest", run_resize_nearest},
@@ -135,9 +112,7 @@ constexpr Row kRows[] = {
     {"flip_left_right", run_flip_left_right},
     {"rotate", run_rotate},
     {"transform", run_transform},
-    {"non_max_suppression", run_non_max_suppression},
     {"non_max_suppression_padded", run_non_max_suppression_padded},
-    {"non_max_suppression_with_score", run_non_max_suppression_with_score},
 };
 
 }  // namespace

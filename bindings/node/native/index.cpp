@@ -56,19 +56,6 @@ void run_one_hot(Call& call) {
   call.give(cast(std::move(hot), dtype));
 }
 
-void run_top_k(Call& call) {
-  Tensor x = call.tensor();
-  const std::int64_t k = call.integer();
-  ValuesAndIndices best = top_k(std::move(x), k);
-  call.give(std::vector<Tensor>{std::move(best.values), std::move(best.indices)});
-}
-
-void run_searchsorted(Call& call) {
-  Tensor sorted = call.tensor();
-  Tensor values = call.tensor();
-  call.give(searchsorted(std::move(sorted), std::move(values), {.right = call.flag()}));
-}
-
 // TensorFlow.js multiplies by a mask of float32.
 void run_unsorted_segment_sum(Call& call) {
   Tensor x = cast(call.tensor(), DType::float32);
@@ -109,10 +96,8 @@ constexpr Row kRows[] = {
     {"tensor_scatter_update", run_tensor_scatter_update},
     {"sparse_to_dense", run_sparse_to_dense},
     {"one_hot", run_one_hot},
-    {"top_k", run_top_k},
     {"unique", run_unique},
     {"dense_bincount", run_dense_bincount},
-    {"searchsorted", run_searchsorted},
     {"unsorted_segment_sum", run_unsorted_segment_sum},
     {"multinomial", run_multinomial},
 };

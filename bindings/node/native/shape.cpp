@@ -8,49 +8,10 @@
 namespace tenure::node {
 namespace {
 
-// A number as a tensor of the dtype has it: TensorFlow.js stores it into an array of that type.
-Scalar as_scalar(double value, DType dtype) {
-  if (dtype == DType::int32) return std::int64_t{stored_integer(value)};
-  if (dtype == DType::boolean) return stored_integer(value) != 0;
-  return value;
-}
-
 void run_fill(Call& call) {
   const Shape shape = call.shape();
   const DType dtype = call.dtype();
-  call.give(full(shape, as_scalar(call.number(), dtype), dtype));
-}
-
-void run_transpose(Call& call) {
-  Tensor x = call.tensor();
-  call.give(transpose(std::move(x), call.shape()));
-}
-
-void run_slice(Call& call) {
-  Tensor x = call.tensor();
-  const Shape begin = call.shape();
-  call.give(slice(std::move(x), begin, call.shape()));
-}
-
-// `begin`, `end` and `strides` are resolved: one entry per axis, masks applied.
-void run_strided_slice(Call& call) {
-  Tensor x = call.tensor();
-  const Shape begin = call.shape();
-  const Shape step = call.shape();
-  const Shape size = call.shape();
-  const Shape shape = call.shape();
-  call.give(reshape(slice(std::move(x), begin, size, step), shape));
-}
-
-void run_reverse(Call& call) {
-  Tensor x = call.tensor();
-  const Axes axes = call.shape();
-  call.give(axes.rank() == 0 ? contiguous(std::move(x)) : reverse(std::move(x), axes));
-}
-
-void run_concat(Call& call) {
-  std::vector<Tensor> tensors = call.tensors();
-  call.give(concat(std::move(tensors), call.integer()));
+  call.give(full(shape, stored_scalar(call.number(), dtype), dtype));
 }
 
 void run_stack(Call& call) {
@@ -74,11 +35,6 @@ void run_tile(Call& call) {
   call.give(tile(std::move(x), call.shape()));
 }
 
-void run_broadcast_to(Call& call) {
-  Tensor x = call.tensor();
-  call.give(broadcast_to(std::move(x), call.shape()));
-}
-
 Paddings paddings(Call& call) {
   const Shape before = call.shape();
   const Shape after = call.shape();
@@ -90,7 +46,7 @@ Paddings paddings(Call& call) {
 void run_pad(Call& call) {
   Tensor x = call.tensor();
   const Paddings around = paddings(call);
-  const Scalar value = as_scalar(call.number(), x.dtype());
+  const Scalar value = stored_scalar(call.number(), x.dtype());
   call.give(pad(std::move(x), around, value));
 }
 
@@ -128,16 +84,10 @@ void run_linspace(Call& call) {
 
 constexpr Row kRows[] = {
     {"fill", run_fill},
-    {"transpose", run_transpose},
-    {"slice", run_slice},
-    {"strided_slice", run_strided_slice},
-    {"reverse", run_reverse},
-    {"concat", run_concat},
     {"stack", run_stack},
     {"split", run_split},
     {"unstack", run_unstack},
     {"tile", run_tile},
-    {"broadcast_to", run_broadcast_to},
     {"pad", run_pad},
     {"mirror_pad", run_mirror_pad},
     {"space_to_batch", run_space_to_batch},

@@ -15,6 +15,18 @@ inline std::int32_t stored_integer(double value) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(low)));
 }
 
+// A number as a tensor of the dtype has it: TensorFlow.js stores it into an array of that type.
+inline Scalar stored_scalar(double value, DType dtype) {
+  if (dtype == DType::int32) return std::int64_t{stored_integer(value)};
+  if (dtype == DType::boolean) return stored_integer(value) != 0;
+  return value;
+}
+
+// Truth values are what is not zero.
+inline Tensor truth(Tensor x) {
+  return x.dtype() == DType::boolean ? x : not_equal(std::move(x), 0);
+}
+
 // A tensor of a float, as one of another dtype.
 inline Tensor stored(Tensor x, DType dtype) {
   if (dtype == x.dtype()) return x;

@@ -33,22 +33,10 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
   std::unordered_map<std::string_view, std::uint16_t> index;
   for (const ops::OpDef* op : ops::all_ops()) index.emplace(op->name, op->index);
   for (const ops::OpDef* op : ops::graph_ops()) index.emplace(op->name, op->index);
-  for (const auto rows : {
-           unary_kernels(),       binary_kernels(),     compare_kernels(),
-           where_kernels(),       cast_kernels(),       creation_kernels(),
-           reduce_kernels(),      arg_reduce_kernels(), matmul_kernels(),
-           copy_kernels(),        concat_kernels(),     random_kernels(),
-           shuffle_kernels(),     maths_kernels(),      activation_kernels(),
-           logical_kernels(),     softmax_kernels(),    scan_kernels(),
-           norm_kernels(),        gather_kernels(),     pad_kernels(),
-           sorting_kernels(),     counting_kernels(),   space_kernels(),
-           convolution_kernels(), pooling_kernels(),    dilation_kernels(),
-           image_kernels(),       boxes_kernels(),      decomposition_kernels(),
-           einsum_kernels(),      matrix_kernels(),     segment_kernels(),
-           sparse_kernels(),      ragged_kernels(),     complex_kernels(),
-           fft_kernels(),         sampling_kernels(),   fused_kernels(),
-           adam_kernels(),        recurrent_kernels(),  recurrent_grad_kernels(),
-       }) {
+#define TENURE_LIST(name) name##_kernels(),
+  for (const auto rows :
+       {TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_LIST, TENURE_NOT_HERE, TENURE_NOT_HERE)}) {
+#undef TENURE_LIST
     for (const ops::KernelRow& row : rows) {
       const auto found = index.find(row.op);
       if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);

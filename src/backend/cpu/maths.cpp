@@ -137,6 +137,17 @@ struct IsFinite : Cheap {
   }
 };
 
+// The squares of floats are far from the ends of double.
+struct Hypot : Cheap {
+  template <class D, class V>
+  static HWY_INLINE V apply(D d, V a, V b) {
+    const auto endless = hn::Or(hn::IsInf(a), hn::IsInf(b));  // beside NaN too
+    const V length = hn::Sqrt(hn::MulAdd(a, a, hn::Mul(b, b)));
+    return hn::IfThenElse(endless, hn::Inf(d), length);
+  }
+  static double of(double a, double b) { return std::hypot(a, b); }
+};
+
 // NaN passes.
 struct Clip : Cheap {
   template <class D, class V>
@@ -214,6 +225,7 @@ constexpr Floats kFloatRows[] = {
     to_bool<IsInf>("is_inf"),
     to_bool<IsFinite>("is_finite"),
     pairs_in_double<Atan2>("atan2"),
+    pairs_in_double<Hypot>("hypot"),
     pairs_in_double<Pow>("pow"),
     pairs_in_double<Mod>("mod"),
     {clip_row<float>(), clip_row<double>()},

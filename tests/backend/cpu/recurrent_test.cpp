@@ -83,7 +83,7 @@ struct Layer {
   }
   Buffers run(const Buffers& in) const {
     Buffers out = outputs();
-    call(testing::find_row(recurrent_kernels(), ops::print_field(attrs.kind), DType::float64), in,
+    call(testing::find_row(recurrent_kernels(), ops::choice_name(attrs.kind), DType::float64), in,
          out, attrs);
     return out;
   }
@@ -172,7 +172,7 @@ Buffers gradients(const Layer& layer, const Buffers& in, const Buffer& dy) {
   all.push_back(dy);
   Buffers out;
   for (const Buffer& each : in) out.emplace_back(each.shape);
-  const std::string op = ops::print_field(layer.attrs.kind) + "_grad";
+  const std::string op = std::string(ops::choice_name(layer.attrs.kind)) + "_grad";
   call(testing::find_row(recurrent_grad_kernels(), op, DType::float64), all, out, attrs);
   return out;
 }
@@ -199,7 +199,7 @@ struct RecurrentKernels : ::testing::TestWithParam<std::int64_t> {
 
 TEST_P(RecurrentKernels, forward_follows_the_equations) {
   for (const Layer& layer : layers()) {
-    SCOPED_TRACE(ops::print_attrs(layer.attrs) + ", units=" + std::to_string(layer.units));
+    SCOPED_TRACE(ops::ref(layer.attrs).print() + ", units=" + std::to_string(layer.units));
     const Buffers in = layer.inputs();
     const std::vector<double> want = expected(layer, in);
     const Buffers out = layer.run(in);
@@ -214,7 +214,7 @@ TEST_P(RecurrentKernels, backward_is_the_slope_of_forward) {
   std::mt19937_64 random(8);
   std::uniform_real_distribution<double> drawn(-1, 1);
   for (const Layer& layer : layers()) {
-    SCOPED_TRACE(ops::print_attrs(layer.attrs) + ", units=" + std::to_string(layer.units));
+    SCOPED_TRACE(ops::ref(layer.attrs).print() + ", units=" + std::to_string(layer.units));
     const Buffers in = layer.inputs();
     Buffer dy(layer.state());
     for (double& value : dy.values) value = drawn(random);

@@ -1,116 +1,10 @@
-// Kernels that work element by element.
+// Elementwise kernels that differ from the op of the table (native/elementwise.cpp says how).
 'use strict';
 
 const b = require('../bridge');
 const {dtypeError} = require('../errors');
 const {anyString, onHost} = require('./host');
-
-// Kernels of one input `x`, by the native op that each is.
-const UNARY = {
-  Abs: 'abs',
-  Acos: 'acos',
-  Acosh: 'acosh',
-  Asin: 'asin',
-  Asinh: 'asinh',
-  Atan: 'atan',
-  Atanh: 'atanh',
-  Ceil: 'ceil',
-  Cos: 'cos',
-  Cosh: 'cosh',
-  Elu: 'elu',
-  Erf: 'erf',
-  Exp: 'exp',
-  Expm1: 'expm1',
-  Floor: 'floor',
-  IsFinite: 'is_finite',
-  IsInf: 'is_inf',
-  IsNan: 'is_nan',
-  Log: 'log',
-  Log1p: 'log1p',
-  LogicalNot: 'logical_not',
-  Neg: 'neg',
-  Reciprocal: 'reciprocal',
-  Relu: 'relu',
-  Relu6: 'relu6',
-  Round: 'round',
-  Rsqrt: 'rsqrt',
-  Selu: 'selu',
-  Sigmoid: 'sigmoid',
-  Sign: 'sign',
-  Sin: 'sin',
-  Sinh: 'sinh',
-  Softplus: 'softplus',
-  Sqrt: 'sqrt',
-  Square: 'square',
-  Tan: 'tan',
-  Tanh: 'tanh',
-};
-
-// Kernels of two inputs `a` and `b`.
-const BINARY = {
-  Add: 'add',
-  Atan2: 'atan2',
-  BitwiseAnd: 'bitwise_and',
-  Equal: 'equal',
-  FloorDiv: 'floor_div',
-  Greater: 'greater',
-  GreaterEqual: 'greater_equal',
-  Less: 'less',
-  LessEqual: 'less_equal',
-  LogicalAnd: 'logical_and',
-  LogicalOr: 'logical_or',
-  LogicalXor: 'logical_xor',
-  Maximum: 'maximum',
-  Minimum: 'minimum',
-  Mod: 'mod',
-  Multiply: 'mul',
-  NotEqual: 'not_equal',
-  Pow: 'pow',
-  RealDiv: 'real_div',
-  SquaredDifference: 'squared_difference',
-  Sub: 'sub',
-};
-
-// The kernels of both whose results are not floats when their inputs are.
-const OF_OTHER_DTYPES = new Set([
-  'BitwiseAnd',
-  'Equal',
-  'FloorDiv',
-  'Greater',
-  'GreaterEqual',
-  'IsFinite',
-  'IsInf',
-  'IsNan',
-  'Less',
-  'LessEqual',
-  'LogicalAnd',
-  'LogicalNot',
-  'LogicalOr',
-  'LogicalXor',
-  'NotEqual',
-]);
-
-function unary(name, code) {
-  const run = OF_OTHER_DTYPES.has(name) ? b.runUnary : b.queueUnary;
-  return ({inputs, backend}) => run(backend, code, inputs.x);
-}
-
-function binary(name, code) {
-  const run = OF_OTHER_DTYPES.has(name) ? b.runBinary : b.queueBinary;
-  const host = onHost(name);
-  return (args) => {
-    const {inputs, backend} = args;
-    if (inputs.a.dtype === 'string') return host(args);
-    return run(backend, code, inputs.a, inputs.b);
-  };
-}
-
-const ADD_N = b.op('add_n');
-function addN({inputs, backend}) {
-  b.start(ADD_N);
-  b.putTensors(backend, inputs);
-  return b.run(backend);
-}
+const {binary} = require('./table');
 
 const CLIP = b.op('clip');
 function clipByValue({inputs, backend, attrs}) {
@@ -119,20 +13,6 @@ function clipByValue({inputs, backend, attrs}) {
   b.putDouble(attrs.clipValueMin);
   b.putDouble(attrs.clipValueMax);
   return b.run(backend);
-}
-
-function withAlpha(code) {
-  return ({inputs, backend, attrs}) => {
-    b.start(code);
-    b.putTensor(backend, inputs.x);
-    b.putDouble(attrs.alpha);
-    return b.run(backend);
-  };
-}
-
-const PRELU = b.op('prelu');
-function prelu({inputs, backend}) {
-  return b.runBinary(backend, PRELU, inputs.x, inputs.alpha);
 }
 
 const ELU_GRAD = b.op('elu_grad');
@@ -169,17 +49,12 @@ function cast({inputs, backend, attrs}) {
   return b.run(backend);
 }
 
-const kernels = {
-  AddN: addN,
+module.exports = {
   Cast: cast,
-  ClipByValue: clipByValue,
+  ClipByValue: clipByValue, // of integers too, whose bounds may be infinite
   EluGrad: eluGrad,
-  LeakyRelu: withAlpha(b.op('leaky_relu')),
-  Prelu: prelu,
+  FloorDiv: binary(b.op('floor_div'), false, onHost('FloorDiv')), // it gives integers
+  Pow: binary(b.op('pow'), true, onHost('Pow')),
+  RealDiv: binary(b.op('real_div'), true, onHost('RealDiv')),
   Select: select,
-  Step: withAlpha(b.op('step')),
 };
-for (const [kernel, name] of Object.entries(UNARY)) kernels[kernel] = unary(kernel, b.op(name));
-for (const [kernel, name] of Object.entries(BINARY)) kernels[kernel] = binary(kernel, b.op(name));
-
-module.exports = kernels;

@@ -18,7 +18,7 @@ function anyString(infos) {
 }
 
 const NAMES = [
-  'BroadcastArgs',
+  'BroadcastArgs', // a size of -1 is one as well
   'Draw',
   'RaggedGather',
   'RaggedRange',

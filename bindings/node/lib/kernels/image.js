@@ -81,17 +81,6 @@ function transform({inputs, backend, attrs}) {
   return b.run(backend);
 }
 
-const SUPPRESS = b.op('non_max_suppression');
-function nonMaxSuppressionV3({inputs, backend, attrs}) {
-  b.start(SUPPRESS);
-  b.putTensor(backend, inputs.boxes);
-  b.putTensor(backend, inputs.scores);
-  b.putInt(attrs.maxOutputSize);
-  b.putDouble(attrs.iouThreshold);
-  b.putDouble(attrs.scoreThreshold);
-  return b.run(backend);
-}
-
 const SUPPRESS_PADDED = b.op('non_max_suppression_padded');
 function nonMaxSuppressionV4({inputs, backend, attrs}) {
   b.start(SUPPRESS_PADDED);
@@ -101,18 +90,6 @@ function nonMaxSuppressionV4({inputs, backend, attrs}) {
   b.putInt(attrs.padToMaxOutputSize ? 1 : 0);
   b.putDouble(attrs.iouThreshold);
   b.putDouble(attrs.scoreThreshold);
-  return b.runMany(backend);
-}
-
-const SUPPRESS_WITH_SCORE = b.op('non_max_suppression_with_score');
-function nonMaxSuppressionV5({inputs, backend, attrs}) {
-  b.start(SUPPRESS_WITH_SCORE);
-  b.putTensor(backend, inputs.boxes);
-  b.putTensor(backend, inputs.scores);
-  b.putInt(attrs.maxOutputSize);
-  b.putDouble(attrs.iouThreshold);
-  b.putDouble(attrs.scoreThreshold);
-  b.putDouble(attrs.softNmsSigma);
   return b.runMany(backend);
 }
 
@@ -142,9 +119,7 @@ module.exports = {
   CropAndResize: cropAndResize,
   FlipLeftRight: flipLeftRight,
   FromPixels: fromPixels,
-  NonMaxSuppressionV3: nonMaxSuppressionV3,
   NonMaxSuppressionV4: nonMaxSuppressionV4,
-  NonMaxSuppressionV5: nonMaxSuppressionV5,
   ResizeBilinear: resize(b.op('resize_bilinear')),
   ResizeBilinearGrad: resizeGrad(b.op('resize_bilinear_grad')),
   ResizeNearestNeighbor: resize(b.op('resize_nearest')),

@@ -5,6 +5,7 @@ const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
 const {valueError} = require('../errors');
 const {onHost} = require('./host');
+const {kernels: table} = require('./table');
 
 const GATHER = b.op('gather');
 const hostGather = onHost('GatherV2');
@@ -98,12 +99,8 @@ function oneHot({inputs, backend, attrs}) {
 }
 
 // Sorted whether asked for or not: equal elements have to come in order all the same.
-const TOP_K = b.op('top_k');
 function topK({inputs, backend, attrs}) {
-  b.start(TOP_K);
-  b.putTensor(backend, inputs.x);
-  b.putInt(attrs.k);
-  return b.runMany(backend);
+  return table.TopK({inputs, backend, attrs: {k: attrs.k}});
 }
 
 const UNIQUE = b.op('unique');
@@ -141,15 +138,13 @@ function bincount({inputs, backend, attrs}) {
   });
 }
 
-const SEARCHSORTED = b.op('searchsorted');
 function search(rightOf) {
-  return ({inputs, backend, attrs}) => {
-    b.start(SEARCHSORTED);
-    b.putTensor(backend, inputs.sortedSequence);
-    b.putTensor(backend, inputs.values);
-    b.putInt(rightOf(attrs) ? 1 : 0);
-    return b.run(backend);
-  };
+  return ({inputs, backend, attrs}) =>
+    table.searchsorted({
+      inputs: [inputs.sortedSequence, inputs.values],
+      backend,
+      attrs: {right: rightOf(attrs)},
+    });
 }
 
 const UNSORTED_SEGMENT_SUM = b.op('unsorted_segment_sum');

@@ -1,18 +1,31 @@
-// Products of matrices, complex numbers and Fourier transforms, normalisation.
+// Means and extremes, products of matrices, normalisation.
 'use strict';
 
-const {backend_util: backendUtil} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
 const {putFused} = require('./fused');
+const {kernels: table} = require('./table');
 
-const MATMUL = b.op('matmul');
-function batchMatMul({inputs, backend, attrs}) {
-  b.start(MATMUL);
-  b.putTensor(backend, inputs.a);
-  b.putTensor(backend, inputs.b);
-  b.putInt(attrs.transposeA ? 1 : 0);
-  b.putInt(attrs.transposeB ? 1 : 0);
+// TensorFlow.js gives floats of whatever it is.
+const MEAN = b.op('mean');
+function mean({inputs, backend, attrs}) {
+  const {x} = inputs;
+  b.start(MEAN);
+  b.putTensor(backend, x);
+  b.putInts(util.parseAxisParam(attrs.axis, x.shape));
+  b.putInt(attrs.keepDims ? 1 : 0);
   return b.run(backend);
+}
+
+// Of truth values the largest is whether there is a true one, and the least whether all are: of
+// none too, where a number would be the least or the largest that there is.
+function extreme(kernel, ofTruths, axisName) {
+  return (args) => {
+    const {inputs, backend, attrs} = args;
+    if (inputs.x.dtype !== 'bool') return table[kernel](args);
+    const axes = attrs[axisName];
+    return table[ofTruths]({inputs: [inputs.x], backend, attrs: {axes, keep_dims: attrs.keepDims}});
+  };
 }
 
 const FUSED_MATMUL = b.op('fused_matmul');
@@ -55,22 +68,6 @@ function matrixBandPart({inputs, backend}) {
   return b.run(backend);
 }
 
-const COMPLEX = b.op('complex');
-function complex({inputs, backend}) {
-  b.start(COMPLEX);
-  b.putTensor(backend, inputs.real);
-  b.putTensor(backend, inputs.imag);
-  return b.run(backend);
-}
-
-function ofComplex(code, inputName) {
-  return ({inputs, backend}) => {
-    b.start(code);
-    b.putTensor(backend, inputs[inputName]);
-    return b.run(backend);
-  };
-}
-
 const BATCH_NORM = b.op('batch_norm');
 function fusedBatchNorm({inputs, backend, attrs}) {
   const {x, scale, offset, mean, variance} = inputs;
@@ -84,43 +81,13 @@ function fusedBatchNorm({inputs, backend, attrs}) {
   return b.run(backend);
 }
 
-function putLrn({depthRadius, bias, alpha, beta}) {
-  b.putInt(depthRadius);
-  b.putDouble(bias);
-  b.putDouble(alpha);
-  b.putDouble(beta);
-}
-
-const LRN = b.op('lrn');
-function lrn({inputs, backend, attrs}) {
-  b.start(LRN);
-  b.putTensor(backend, inputs.x);
-  putLrn(attrs);
-  return b.run(backend);
-}
-
-const LRN_GRAD = b.op('lrn_grad');
-function lrnGrad({inputs, backend, attrs}) {
-  b.start(LRN_GRAD);
-  b.putTensor(backend, inputs.dy);
-  b.putTensor(backend, inputs.x);
-  putLrn(attrs);
-  return b.run(backend);
-}
-
 module.exports = {
-  BatchMatMul: batchMatMul,
-  Complex: complex,
-  ComplexAbs: ofComplex(b.op('complex_abs'), 'x'),
   Diag: diag,
   Einsum: einsum,
-  FFT: ofComplex(b.op('fft'), 'input'),
   FusedBatchNorm: fusedBatchNorm,
-  IFFT: ofComplex(b.op('ifft'), 'input'),
-  Imag: ofComplex(b.op('imag'), 'input'),
-  LRN: lrn,
-  LRNGrad: lrnGrad,
   MatrixBandPart: matrixBandPart,
-  Real: ofComplex(b.op('real'), 'input'),
+  Max: extreme('Max', 'any', 'reductionIndices'),
+  Mean: mean,
+  Min: extreme('Min', 'all', 'axis'),
   _FusedMatMul: fusedMatMul,
 };

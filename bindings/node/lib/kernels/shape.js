@@ -5,6 +5,7 @@ const {backend_util: backendUtil, slice_util: sliceUtil, util} = require('@tenso
 const b = require('../bridge');
 const {dtypeError, isInteger, noInteger, shapeError, valueError} = require('../errors');
 const {anyString, onHost} = require('./host');
+const {kernels: table} = require('./table');
 
 // The same data once more, under a shape of its own.
 function share(backend, info, shape) {
@@ -63,18 +64,6 @@ function like(value, name) {
   };
 }
 
-const TRANSPOSE = b.op('transpose');
-const hostTranspose = onHost('Transpose');
-function transpose(args) {
-  const {inputs, backend, attrs} = args;
-  if (inputs.x.dtype === 'string') return hostTranspose(args);
-  b.start(TRANSPOSE);
-  b.putTensor(backend, inputs.x);
-  b.putInts(attrs.perm);
-  return b.run(backend);
-}
-
-const SLICE = b.op('slice');
 const hostSlice = onHost('Slice');
 function slice(args) {
   const {inputs, backend, attrs} = args;
@@ -82,14 +71,9 @@ function slice(args) {
   if (x.dtype === 'string') return hostSlice(args);
   const [begin, size] = sliceUtil.parseSliceParams(x, attrs.begin, attrs.size);
   sliceUtil.assertParamsValid(x, begin, size);
-  b.start(SLICE);
-  b.putTensor(backend, x);
-  b.putInts(begin);
-  b.putInts(size);
-  return b.run(backend);
+  return table.Slice({inputs, backend, attrs: {begin, size, step: begin.map(() => 1)}});
 }
 
-const STRIDED_SLICE = b.op('strided_slice');
 const hostStridedSlice = onHost('StridedSlice');
 function stridedSlice(args) {
   const {inputs, backend, attrs} = args;
@@ -110,27 +94,26 @@ function stridedSlice(args) {
   backend.dataOf(x.dataId); // an empty slice of what is gone is an error too
   if (util.sizeFromShape(info.finalShape) === 0)
     return backend.makeTensorInfo(info.finalShape, x.dtype, []);
-  b.start(STRIDED_SLICE);
-  b.putTensor(backend, x);
-  b.putInts(info.begin);
-  b.putInts(info.strides);
-  b.putInts(sliceUtil.computeOutShape(info.begin, info.end, info.strides));
-  b.putInts(info.finalShape);
-  return b.run(backend);
+  const {begin, strides: step} = info;
+  const size = sliceUtil.computeOutShape(begin, info.end, step);
+  const cut = table.Slice({inputs, backend, attrs: {begin, size, step}});
+  return {dataId: cut.dataId, shape: info.finalShape, dtype: cut.dtype};
 }
 
-const REVERSE = b.op('reverse');
+// A slice whose step along some axes is -1.
 const hostReverse = onHost('Reverse');
 function reverse(args) {
   const {inputs, backend, attrs} = args;
-  if (inputs.x.dtype === 'string') return hostReverse(args);
-  b.start(REVERSE);
-  b.putTensor(backend, inputs.x);
-  b.putInts(util.parseAxisParam(attrs.dims, inputs.x.shape));
-  return b.run(backend);
+  const {x} = inputs;
+  if (x.dtype === 'string') return hostReverse(args);
+  const axes = util.parseAxisParam(attrs.dims, x.shape);
+  const along = (turned, other) =>
+    x.shape.map((size, i) => (axes.includes(i) ? turned(size) : other));
+  const begin = along((size) => Math.max(size - 1, 0), 0);
+  const step = along(() => -1, 1);
+  return table.Slice({inputs, backend, attrs: {begin, size: x.shape, step}});
 }
 
-const CONCAT = b.op('concat');
 const hostConcat = onHost('Concat');
 function concat(args) {
   const {inputs, backend, attrs} = args;
@@ -142,10 +125,7 @@ function concat(args) {
   if (util.sizeFromShape(shape) === 0) return backend.makeTensorInfo(shape, inputs[0].dtype, []);
   const filled = inputs.filter((info) => util.sizeFromShape(info.shape) > 0);
   if (filled.length === 1) return share(backend, filled[0], filled[0].shape);
-  b.start(CONCAT);
-  b.putTensors(backend, filled);
-  b.putInt(axis);
-  return b.run(backend);
+  return table.Concat({inputs: filled, backend, attrs: {axis}});
 }
 
 const STACK = b.op('stack');
@@ -200,14 +180,6 @@ function tile(args) {
   b.start(TILE);
   b.putTensor(backend, inputs.x);
   b.putInts(attrs.reps);
-  return b.run(backend);
-}
-
-const BROADCAST_TO = b.op('broadcast_to');
-function broadcastTo({inputs, backend, attrs}) {
-  b.start(BROADCAST_TO);
-  b.putTensor(backend, inputs.x);
-  b.putInts(attrs.shape);
   return b.run(backend);
 }
 
@@ -267,7 +239,6 @@ function linSpace({backend, attrs}) {
 
 module.exports = {
   BatchToSpaceND: blocks(b.op('batch_to_space'), 'crops'),
-  BroadcastTo: broadcastTo,
   Concat: concat,
   DepthToSpace: depthToSpace,
   ExpandDims: expandDims,
@@ -285,7 +256,6 @@ module.exports = {
   SplitV: splitV,
   StridedSlice: stridedSlice,
   Tile: tile,
-  Transpose: transpose,
   Unpack: unpack,
   ZerosLike: like(0, 'zerosLike'),
 };

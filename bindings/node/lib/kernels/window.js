@@ -4,6 +4,7 @@
 const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
 const b = require('../bridge');
 const {putFused} = require('./fused');
+const {kernels: table} = require('./table');
 
 function each(value, axes) {
   return typeof value === 'number' ? new Array(axes).fill(value) : value.slice(-axes);
@@ -73,7 +74,6 @@ function convGrad(code, axes, first, second, shapeName) {
 const inputGrad = (name, axes) => convGrad(b.op(name), axes, 'dy', 'filter', 'inputShape');
 
 // A transposed convolution may be given more than the convolution would make: the rest is not read.
-const SLICE = b.op('slice');
 const conv2dInputGrad = inputGrad('conv2d_grad_input', 2);
 function conv2DBackpropInput(args) {
   const {inputs, backend, attrs} = args;
@@ -89,11 +89,11 @@ function conv2DBackpropInput(args) {
     );
   }
   if (util.arraysEqual(shape, dy.shape)) return conv2dInputGrad(args);
-  b.start(SLICE);
-  b.putTensor(backend, dy);
-  b.putInts([0, 0, 0, 0]);
-  b.putInts(shape);
-  const cut = b.run(backend);
+  const cut = table.Slice({
+    inputs: {x: dy},
+    backend,
+    attrs: {begin: [0, 0, 0, 0], size: shape, step: [1, 1, 1, 1]},
+  });
   const result = conv2dInputGrad({inputs: {dy: cut, filter}, backend, attrs});
   backend.disposeIntermediateTensorInfo(cut);
   return result;

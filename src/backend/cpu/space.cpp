@@ -1,7 +1,0 @@
-#include "backend/cpu/kernels.h"
-
-namespace tenure::cpu {
-
-std::span<const ops::KernelRow> space_kernels() { return {}; }
-
-}  // namespace tenure::cpu
