@@ -136,13 +136,13 @@ using namespace ops;
 
 namespace {
 
-// Runs an op of the family on boxes and scores as a user wrote them.
-void suppress(const OpDef& op, const char* name, Arg& boxes, Arg& scores, SuppressionAttrs attrs,
+// Runs an op of the family on boxes and scores as a user wrote them; errors name what was called.
+void suppress(const OpDef& op, const OpDef& called, Arg& boxes, Arg& scores, SuppressionAttrs attrs,
               std::span<Tensor> out) {
   const std::source_location site = boxes.site();
   std::array<Tensor, 2> in;
-  take(op, std::array{&boxes, &scores}, in);
-  op.settle(name, in, &attrs);
+  take(called, std::array{&boxes, &scores}, in);
+  called.settle(called.name, in, &attrs);
   apply_into(op, in, ref(attrs), site, out);
 }
 
@@ -151,7 +151,7 @@ void suppress(const OpDef& op, const char* name, Arg& boxes, Arg& scores, Suppre
 Tensor non_max_suppression(Arg boxes, Arg scores, std::int64_t max_output_size,
                            SuppressionOptions options) {
   Tensor out;
-  suppress(kSuppression, kSuppression.name, boxes, scores,
+  suppress(kSuppression, kSuppression, boxes, scores,
            {max_output_size, options.iou_threshold, options.score_threshold, 0}, {&out, 1});
   return out;
 }
@@ -161,7 +161,7 @@ ScoredSuppression non_max_suppression_with_score(Arg boxes, Arg scores,
                                                  SoftSuppressionOptions options) {
   std::array<Tensor, 2> out;
   suppress(
-      kSuppressionWithScore, kSuppressionWithScore.name, boxes, scores,
+      kSuppressionWithScore, kSuppressionWithScore, boxes, scores,
       {max_output_size, options.iou_threshold, options.score_threshold, options.soft_nms_sigma},
       out);
   return {std::move(out[0]), std::move(out[1])};
@@ -170,14 +170,13 @@ ScoredSuppression non_max_suppression_with_score(Arg boxes, Arg scores,
 PaddedSuppression non_max_suppression_padded(Arg boxes, Arg scores, std::int64_t max_output_size,
                                              PaddedSuppressionOptions options) {
   const std::source_location site = boxes.site();
-  const char* name = kSuppressionPadded.name;
-  const detail::CallScope call(name, site);
+  const detail::CallScope call(kSuppressionPadded.name, site);
   const SuppressionAttrs attrs{max_output_size, options.iou_threshold, options.score_threshold, 0};
   std::array<Tensor, 2> out;
   if (options.pad_to_max_output_size) {
-    suppress(kSuppressionPadded, name, boxes, scores, attrs, out);
+    suppress(kSuppressionPadded, kSuppressionPadded, boxes, scores, attrs, out);
   } else {
-    suppress(kSuppression, name, boxes, scores, attrs, {&out[0], 1});
+    suppress(kSuppression, kSuppressionPadded, boxes, scores, attrs, {&out[0], 1});
     out[1] = tensor(static_cast<std::int32_t>(out[0].numel()), site);
   }
   return {std::move(out[0]), std::move(out[1])};
