@@ -42,7 +42,7 @@ std::string summary_of(const std::function<nn::Model()>& load) {
   try {
     return load().summary();
   } catch (const UnsupportedError& error) {
-    return fmt::format("its layers cannot be listed: {}\n", io::printable(error.what()));
+    return fmt::format("its layers cannot be listed: {}\n", io::printable(error.summary()));
   }
 }
 
@@ -196,7 +196,7 @@ void add_inspect(CLI::App& app, int& exit_code) {
     try {
       run(*path);
     } catch (const IoError& error) {
-      fmt::print(stderr, "tenure inspect: {}\n", error.what());
+      fmt::print(stderr, "tenure inspect: {}\n", error.summary());
       exit_code = kFound;
     }
   });

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "commands.h"
+#include "tenure/error.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Looks into the memory and the files of programs that use Tenure.", "tenure");
@@ -24,6 +25,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : tenure::app::kBadInput;
+  } catch (const tenure::Error& error) {  // the lines behind it are this program's
+    fmt::print(stderr, "tenure: {}\n", error.summary());
+    return tenure::app::kBadInput;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tenure: {}\n", error.what());
     return tenure::app::kBadInput;

@@ -71,8 +71,10 @@ std::string architecture(const nn::Model& model) {
   }
   try {
     return Json{{"class_name", model.class_name()}, {"config", Json::parse(model.config())}}.dump();
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(fmt::format("save: {}: {}", nn::detail::layer_text(base), error.what()));
+  } catch (UnsupportedError& error) {
+    error.within(nn::detail::layer_text(base));
+    error.within("save");
+    throw;
   } catch (const nlohmann::json::exception&) {
     raise<ValueError>("save: {}: names and settings must be UTF-8", nn::detail::layer_text(base));
   }
@@ -180,8 +182,10 @@ void Model::save(const std::string& path, std::source_location site) const {
   if (compiled != nullptr) {
     try {
       metadata[io::kCompileKey] = io::compile_json(*compiled).dump();
-    } catch (const UnsupportedError& error) {
-      throw UnsupportedError(fmt::format("save: {}: {}", detail::layer_text(*base_), error.what()));
+    } catch (UnsupportedError& error) {
+      error.within(detail::layer_text(*base_));
+      error.within("save");
+      throw;
     }
     io::append(all, io::optimizer_state(compiled->options.optimizer, weights));
     io::append(all, io::waiting_gradients(*compiled, weights));

@@ -69,8 +69,7 @@ bool is_kind(const Json& json, JsonKind kind) {
 
 constexpr const char* kKinds[] = {"an object", "a list", "text"};
 
-}  // namespace
-
+// An error's text, with what it quotes of a file safe to print.
 std::string printable_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -82,6 +81,22 @@ std::string printable_text(std::string_view text) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+void raise_about_file(const Origin& origin, Error& error) {
+  const auto is = [&]<class... Es>() { return (dynamic_cast<Es*>(&error) || ...); };
+  const bool wrong = is.operator()<ValueError, ShapeError, DtypeError>();
+  if (!wrong && !is.operator()<UnsupportedError>()) throw;
+  error.within(origin.path);
+  error.within(origin.format);
+  tenure::detail::edit(error, [](tenure::detail::ErrorRecord& record) {
+    record.problem = printable_text(record.problem);
+    for (ErrorLine& line : record.lines) line.what = printable_text(line.what);
+  });
+  if (wrong) throw IoError(tenure::detail::ErrorRecord(tenure::detail::record_of(error)));
+  throw;
 }
 
 Json parse_model_json(const Origin& origin, std::string_view text) {

@@ -28,26 +28,19 @@ const Json* find_member(const Origin& origin, const Json& json, const char* key,
 // zeros. `weight_bytes` is what the file has for them.
 nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t weight_bytes);
 
-// An error's text, with what it quotes of a file safe to print.
-std::string printable_text(std::string_view text);
+// Throws on, out of the handler that has it, what a file was refused with: that a value in it is
+// wrong is an IoError about the file.
+[[noreturn]] void raise_about_file(const Origin& origin, Error& error);
 
-// Runs `fn`, which makes something of what a file says: that a value in it is wrong is an IoError
-// about the file.
+// Runs `fn`, which makes something of what a file says.
 template <class F>
 auto about_file(const Origin& origin, F&& fn) {
   try {
     return fn();
-  } catch (const ValueError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const ShapeError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const DtypeError& error) {
-    origin.fail("{}", printable_text(error.what()));
   } catch (const nlohmann::json::exception&) {
     origin.fail("a setting in the JSON is of another kind than it should be");
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(
-        fmt::format("{}: {}: {}", origin.format, origin.path, printable_text(error.what())));
+  } catch (Error& error) {
+    raise_about_file(origin, error);
   }
 }
 

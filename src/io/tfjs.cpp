@@ -176,7 +176,7 @@ void compile_from(const TfjsFile& file, const nn::Model& model, std::source_loca
         about_file(file.origin, [&] { return compile_from_keras(*training, outputs); });
     if (options) model.compile(*options, site);
   } catch (const Error& error) {
-    tenure::detail::warn(fmt::format("the model is not compiled: {}", error.what()));
+    tenure::detail::warn(fmt::format("the model is not compiled: {}", error.summary()));
   }
 }
 

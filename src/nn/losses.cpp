@@ -36,7 +36,7 @@ Reduction reduction_in(const Json& config) {
     if (name == kReductions[i]) return static_cast<Reduction>(i);
   }
   raise<ValueError>("loss: no such reduction: \"{}\" (there are: {})", name,
-                    fmt::join(kReductions, ", "));
+                    fmt::format("{}", fmt::join(kReductions, ", ")));
 }
 
 // Examples that count for nothing do not count in the mean either.

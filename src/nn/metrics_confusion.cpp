@@ -398,7 +398,7 @@ AUCOptions auc_options(const Json& config) {
   const auto* const found = std::ranges::find(kSummations, summation);
   if (found == kSummations.end()) {
     raise<ValueError>("AUC: no such summation_method: \"{}\" (there are: {})", summation,
-                      fmt::join(kSummations, ", "));
+                      fmt::format("{}", fmt::join(kSummations, ", ")));
   }
   options.summation_method = static_cast<Summation>(found - kSummations.begin());
   return options;

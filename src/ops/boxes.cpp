@@ -105,6 +105,7 @@ struct Operands {
   Operands(const char* op, Arg& boxes, Arg& scores, std::int64_t max_output_size, double iou,
            double score, double sigma = 0)
       : site(boxes.site()) {
+    const detail::UserLine line(site);
     unify(op, std::array{&boxes, &scores}, in, true);
     for (int i = 0; i < 2; ++i) {
       Tensor& operand = in[static_cast<std::size_t>(i)];

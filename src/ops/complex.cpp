@@ -76,7 +76,7 @@ constinit const OpDef kAngle{
     .grad = [](GradContext& g) -> Grads { return complex(0, g.dy()) / conj(g.x()); }};
 
 Tensor float_part(Arg& x, int input) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return scalar_tensor("complex", *x.scalar(), DType::float32, site);
   return operand_as("complex", input, std::move(x).tensor(), DType::float32, site);
 }
@@ -86,13 +86,13 @@ bool is_real(const char* op, const Arg& x) {
 }
 
 Tensor on_complex(const OpDef& op, Arg& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(op, {}, site, as_complex(op.name, std::move(x)));
 }
 
 // A tensor of its own with the same value.
 Tensor itself(const char* op, Arg& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(op, site);
   return as_tensor(op, std::move(x)).clone(site);
 }
@@ -100,7 +100,7 @@ Tensor itself(const char* op, Arg& x) {
 }  // namespace
 
 Tensor as_complex(const char* op, Arg&& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), DType::complex64, site);
   return operand_as(op, 0, std::move(x).tensor(), DType::complex64, site);
 }
@@ -115,7 +115,7 @@ Family complex_ops() {
 using namespace ops;
 
 Tensor complex(Arg real, Arg imag) {
-  const std::source_location site = real.site();
+  const detail::UserLine site(real.site());
   Tensor a = float_part(real, 0);
   Tensor b = float_part(imag, 1);
   return apply(kComplex, {}, site, std::move(a), std::move(b));
@@ -125,7 +125,7 @@ Tensor real(Arg x) { return is_real("real", x) ? itself("real", x) : on_complex(
 
 Tensor imag(Arg x) {
   if (!is_real("imag", x)) return on_complex(kImag, x);
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("imag", site);
   return zeros_like(itself("imag", x), site);
 }

@@ -1,5 +1,6 @@
 // Logic of booleans and of the bits of integers.
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
@@ -54,7 +55,7 @@ constinit const OpDef kBitwiseXor = bitwise("bitwise_xor");
 // Tensors are not promoted first: the story of an error would be that of our cast.
 Tensor on_booleans(const OpDef& op, Arg& a, Arg& b) {
   if (a.scalar() || b.scalar()) return binary(op, a, b, false);
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   return apply(op, {}, site, std::move(a).tensor(), std::move(b).tensor());
 }
 
@@ -78,7 +79,7 @@ Tensor bitwise_or(Arg a, Arg b) { return binary(kBitwiseOr, a, b, false); }
 Tensor bitwise_xor(Arg a, Arg b) { return binary(kBitwiseXor, a, b, false); }
 
 Tensor logical_not(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(kLogicalNot, {}, site, as_tensor("logical_not", std::move(x)));
 }
 Tensor operator!(Arg x) { return logical_not(std::move(x)); }

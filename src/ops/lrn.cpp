@@ -3,6 +3,7 @@
 #include "ops/lrn.h"
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/differentiate.h"
 #include "ops/norm_attrs.h"
@@ -72,7 +73,7 @@ constinit const OpDef kLocalResponse{.name = "local_response_normalization",
 
 Tensor local_response_normalization(Arg x, LocalResponseOptions options) {
   constexpr const char* kName = "local_response_normalization";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = ops::as_float(kName, std::move(x));
   if (values.rank() == 0) raise<ShapeError>("{}: a scalar has no axis of neighbours", kName);
   if (options.depth_radius < 0) {

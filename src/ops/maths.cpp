@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/elementwise.h"
 #include "ops/families.h"
@@ -206,7 +207,7 @@ Tensor acosh(Arg x) { return on_floats(kAcosh, std::move(x)); }
 Tensor atanh(Arg x) { return on_floats(kAtanh, std::move(x)); }
 
 Tensor clip(Arg x, Scalar low, Scalar high) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (!(low.to_double() <= high.to_double())) {
     raise<ValueError>("clip: the bounds are not in order: {} and {}", low, high);
   }

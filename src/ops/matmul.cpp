@@ -1,4 +1,5 @@
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/arithmetic.h"
 #include "ops/families.h"
@@ -76,7 +77,7 @@ Family matmul_ops() {
 }  // namespace ops
 
 Tensor matmul(Arg a, Arg b, MatmulOptions options) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   std::array<Tensor, 2> in;
   ops::unify("matmul", std::array{&a, &b}, in, true);
   const ops::MatmulAttrs attrs{options.transpose_a, options.transpose_b};

@@ -128,12 +128,12 @@ Tensor run(const OpDef& op, const char* name, Tensor x, const Axes* axes, Reduce
 }
 
 Tensor sum(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return run(kSum, "sum", as_number("sum", std::move(x), true), axes, options, site);
 }
 
 Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("mean", site);
   Tensor values = as_float("mean", std::move(x));
   const double before = static_cast<double>(values.numel());
@@ -144,22 +144,22 @@ Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
 }
 
 Tensor extreme(const OpDef& op, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return run(op, op.name, as_number(op.name, std::move(x)), axes, options, site);
 }
 
 Tensor prod(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return run(kProd, "prod", as_number("prod", std::move(x), true), axes, options, site);
 }
 
 Tensor logical(const OpDef& op, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return run(op, op.name, as_tensor(op.name, std::move(x)), axes, options, site);
 }
 
 Tensor place(const OpDef& op, Arg& x, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_number(op.name, std::move(x));
   const AxisAttrs attrs{normal_axis(op.name, axis, values.shape())};
   return apply(op, ref(attrs), site, std::move(values));
@@ -175,7 +175,7 @@ Tensor without_axes(Tensor kept, const Shape& shape, const Axes& axes, bool keep
 }
 
 Moments moments(const char* name, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   const Tensor values = as_float(name, std::move(x));
   const Axes over = axes_of(name, values, axes);

@@ -93,7 +93,7 @@ constinit const OpDef kCumprod{.name = "cumprod",
                                }};
 
 Tensor scan(const OpDef& op, Arg& x, int axis, ScanOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_number(op.name, std::move(x), true);
   const ScanAttrs attrs{normal_axis(op.name, axis, values.shape()), options.exclusive,
                         options.reverse};

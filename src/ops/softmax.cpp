@@ -1,6 +1,7 @@
 // Softmax and its logarithm along an axis, each one pass over lines that fit a cache, and their
 // gradients, which read the result alone.
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
@@ -79,7 +80,7 @@ constinit const OpDef kLogSoftmax{.name = "log_softmax",
                                   }};
 
 Tensor along(const OpDef& op, Arg& x, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_float(op.name, std::move(x));
   const AxisAttrs attrs{normal_axis(op.name, axis, values.shape())};
   return apply(op, ref(attrs), site, std::move(values));

@@ -146,12 +146,12 @@ constinit const OpDef kCast{
 }  // namespace
 
 Tensor on_floats(const OpDef& op, Arg&& x, AttrsRef attrs) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(op, attrs, site, as_float(op.name, std::move(x)));
 }
 
 Tensor on_numbers(const OpDef& op, Arg&& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(op, {}, site, as_number(op.name, std::move(x)));
 }
 
@@ -179,7 +179,7 @@ Tensor tanh(Arg x) { return on_floats(kTanh, std::move(x)); }
 Tensor sigmoid(Arg x) { return on_floats(kSigmoid, std::move(x)); }
 
 Tensor cast(Arg x, DType dtype) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return apply(kCast, ref(CastAttrs{dtype}), site, as_tensor("cast", std::move(x)));
   if (detail::checked(x.tensor(), "cast", 0).layout.dtype == dtype) {
     const detail::CallScope call("cast", site);

@@ -223,7 +223,7 @@ constinit const OpDef kStopGradient{.name = "stop_gradient",
                                     .no_gradient = "that is its purpose"};
 
 Tensor reshaped(const char* name, Arg& x, const Shape& shape) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   const ShapeAttrs attrs{shape};
   return apply(kReshape, ref(attrs), site, as_tensor(name, std::move(x)));
@@ -263,12 +263,12 @@ using namespace ops;
 Tensor Tensor::clone(std::source_location site) const { return apply(kClone, {}, site, *this); }
 
 Tensor stop_gradient(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(kStopGradient, {}, site, as_tensor("stop_gradient", std::move(x)));
 }
 
 Tensor contiguous(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("contiguous", site);
   Tensor tensor = as_tensor("contiguous", std::move(x));
   const bool already = detail::checked(tensor, "contiguous").layout.contiguous;
@@ -276,6 +276,7 @@ Tensor contiguous(Arg x) {
 }
 
 Tensor reshape(Arg x, const Shape& shape) {
+  const detail::UserLine line(x.site());
   const Shape from = shape_of("reshape", x);
   const std::int64_t have = from.numel();
   Shape wanted = shape;
@@ -301,6 +302,7 @@ Tensor reshape(Arg x, const Shape& shape) {
 }
 
 Tensor expand_dims(Arg x, int axis) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("expand_dims", x);
   if (axis < -shape.rank() - 1 || axis > shape.rank()) {
     raise<ShapeError>("expand_dims: axis {} out of range for {}", axis, shape);
@@ -315,6 +317,7 @@ Tensor expand_dims(Arg x, int axis) {
 }
 
 Tensor squeeze(Arg x) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("squeeze", x);
   Shape wanted;
   for (const std::int64_t dim : shape) {
@@ -324,6 +327,7 @@ Tensor squeeze(Arg x) {
 }
 
 Tensor squeeze(Arg x, const Axes& axes) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("squeeze", x);
   const Axes drop = normal_axes("squeeze", axes, shape);
   Shape wanted;
@@ -340,13 +344,14 @@ Tensor squeeze(Arg x, const Axes& axes) {
 }
 
 Tensor transpose(Arg x) {
+  const detail::UserLine line(x.site());
   Axes axes = all_axes(shape_of("transpose", x));
   std::reverse(axes.begin(), axes.end());
   return transpose(std::move(x), axes);
 }
 
 Tensor transpose(Arg x, const Axes& axes) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = as_tensor("transpose", std::move(x));
   if (axes.rank() != tensor.rank() ||
       normal_axes("transpose", axes, tensor.shape()).rank() != tensor.rank()) {
@@ -358,11 +363,12 @@ Tensor transpose(Arg x, const Axes& axes) {
 }
 
 Tensor slice(Arg x, const Shape& begin, const Shape& size) {
+  const detail::UserLine line(x.site());
   return slice(std::move(x), begin, size, Shape::filled(begin.rank(), 1));
 }
 
 Tensor slice(Arg x, const Shape& begin, const Shape& size, const Shape& step) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = as_tensor("slice", std::move(x));
   const Shape& shape = tensor.shape();
   const int rank = shape.rank();
@@ -405,7 +411,7 @@ Tensor Tensor::operator[](Index index) const {
 }
 
 Tensor broadcast_to(Arg x, const Shape& shape) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const ShapeAttrs attrs{shape};
   return apply(kBroadcastTo, ref(attrs), site, as_tensor("broadcast_to", std::move(x)));
 }
