@@ -42,7 +42,7 @@ std::string summary_of(const std::function<nn::Model()>& load) {
   try {
     return load().summary();
   } catch (const UnsupportedError& error) {
-    return fmt::format("its layers cannot be listed: {}\n", io::printable(error.what()));
+    return fmt::format("its layers cannot be listed: {}\n", io::printable(error.summary()));
   }
 }
 
@@ -187,7 +187,7 @@ int run_inspect(const InspectOptions& options) {
     inspect(options.file);
     return 0;
   } catch (const IoError& error) {
-    fmt::print(stderr, "tenure inspect: {}\n", error.what());
+    fmt::print(stderr, "tenure inspect: {}\n", error.summary());
     return kFound;
   }
 }

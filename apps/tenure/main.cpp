@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "tenure/error.h"
 
 namespace tenure::app {
 namespace {
@@ -41,6 +42,9 @@ class CommandLine {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? 0 : kBadInput;
+    } catch (const Error& error) {  // the lines behind it are this program's
+      fmt::print(stderr, "tenure: {}\n", error.summary());
+      return kBadInput;
     } catch (const std::exception& error) {
       fmt::print(stderr, "tenure: {}\n", error.what());
       return kBadInput;

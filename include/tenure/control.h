@@ -38,7 +38,7 @@ namespace detail {
 using BodyFunction = std::function<std::vector<Tensor>(std::vector<Tensor>)>;
 
 TENURE_API bool is_tracing();
-TENURE_API bool is_symbolic(const char* op, const Tensor& tensor);
+TENURE_API bool is_symbolic(const char* op, const Tensor& tensor, std::source_location site);
 TENURE_API std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
                                             const std::vector<BodyFunction>& branches,
                                             std::source_location site);
@@ -54,9 +54,10 @@ TENURE_API bool read_predicate(const char* op, const Tensor& predicate, std::sou
 TENURE_API std::size_t read_branch(const Tensor& index, std::size_t branches,
                                    std::source_location site);
 TENURE_API void check_state(const char* op, const std::vector<Tensor>& before,
-                            const std::vector<Tensor>& after);
+                            const std::vector<Tensor>& after, std::source_location site);
 // The length of the first axis of all of them.
-TENURE_API std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences);
+TENURE_API std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,
+                                      std::source_location site);
 
 template <class T>
 std::vector<Tensor> tensors_of(T value) {
@@ -92,7 +93,7 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
   using R = std::invoke_result_t<Then&>;
   static_assert(std::is_same_v<R, std::invoke_result_t<Else&>>,
                 "cond: both branches must give the same type");
-  if (!detail::is_symbolic("cond", predicate)) {
+  if (!detail::is_symbolic("cond", predicate, site)) {
     return detail::read_predicate("cond", predicate, site) ? then() : otherwise();
   }
   // Branch 0 is `otherwise`: a predicate is 0 or 1.
@@ -124,7 +125,7 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
 template <class R>
 R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branches,
               std::source_location site = std::source_location::current()) {
-  if (!detail::is_symbolic("switch_case", index)) {
+  if (!detail::is_symbolic("switch_case", index, site)) {
     return branches[detail::read_branch(index, branches.size(), site)]();
   }
   std::vector<detail::BodyFunction> bodies;
@@ -161,7 +162,7 @@ S while_loop(Goes goes_on, Body body, S state, LoopOptions options = {},
       const Tensor answer = detail::call_with_state(goes_on, state);
       if (!detail::read_predicate("while_loop", answer, site)) break;
       S next = detail::call_with_state(body, state);
-      detail::check_state("while_loop", detail::tensors_of(state), detail::tensors_of(next));
+      detail::check_state("while_loop", detail::tensors_of(state), detail::tensors_of(next), site);
       state = std::move(next);
     }
     return state;
@@ -186,7 +187,7 @@ auto scan(F fn, S state, X sequences, std::source_location site = std::source_lo
   using Pair = std::invoke_result_t<F&, S, X>;
   using Y = typename Pair::second_type;
   const std::vector<Tensor> xs = detail::tensors_of(sequences);
-  const std::int64_t steps = detail::common_length("scan", xs);
+  const std::int64_t steps = detail::common_length("scan", xs, site);
   Y like{};
   const detail::BodyFunction body = [&](std::vector<Tensor> at) {
     const auto split = at.begin() + static_cast<std::ptrdiff_t>(at.size() - xs.size());

@@ -197,7 +197,11 @@ template <class T>
 Job<std::vector<T>> Tensor::read_async(std::source_location site) const {
   auto held = std::make_shared<TensorSpan<T>>(span<T>("read_async", site));
   return start_job<std::vector<T>>(
-      [held = std::move(held)](JobControl&) { return std::vector<T>(held->begin(), held->end()); },
+      [held = std::move(held), site](JobControl&) {
+        std::vector<T> values = detail::host_vector<T>(held->size(), "read_async", site);
+        values.assign(held->begin(), held->end());
+        return values;
+      },
       site);
 }
 

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iosfwd>
 #include <optional>
 #include <source_location>
@@ -51,6 +52,18 @@ struct Access;
 struct Header;
 TENURE_API void retain_handle(Header* header) noexcept;
 TENURE_API void release_handle(Header* header) noexcept;
+[[noreturn]] TENURE_API void raise_no_host_memory(std::size_t bytes, const char* op,
+                                                  std::source_location site);
+
+// A vector for elements on the host; more than it has is an OutOfMemoryError.
+template <class T>
+std::vector<T> host_vector(std::size_t size, const char* op, std::source_location site) {
+  try {
+    return std::vector<T>(size);
+  } catch (const std::exception&) {
+    raise_no_host_memory(size * sizeof(T), op, site);
+  }
+}
 }  // namespace detail
 
 // An index that remembers the line it was written on.
@@ -137,7 +150,10 @@ class TENURE_API Tensor {
   // Host reads. T is the dtype's C++ type.
   template <class T>
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
-    std::vector<T> values(static_cast<std::size_t>(numel(std::source_location())));
+    // An empty handle is refused below, by its name here.
+    const auto size =
+        static_cast<std::size_t>(defined() ? numel(std::source_location()) : std::int64_t{0});
+    std::vector<T> values = detail::host_vector<T>(size, "to_vector", site);
     if constexpr (std::same_as<T, bool>) {
       const TensorSpan<T> elements = span<T>("to_vector", site);
       values.assign(elements.begin(), elements.end());
@@ -159,8 +175,7 @@ class TENURE_API Tensor {
   }
   // The values, read in the background; the tensor may be disposed meanwhile. Needs tenure/job.h.
   template <class T>
-  Job<std::vector<T>> read_async(
-      std::source_location site = std::source_location::current()) const;
+  Job<std::vector<T>> read_async(std::source_location site = std::source_location::current()) const;
 
  private:
   friend struct detail::Access;

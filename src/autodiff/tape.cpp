@@ -191,16 +191,16 @@ void Tape::raise_in_use(const char* op, std::source_location site) {
   const std::source_location other = user_site_.load(std::memory_order_relaxed);
   const char* other_op = user_op_.load(std::memory_order_relaxed);
   throw_recorded<TapeError>(
-      told(fmt::format("{}: {} {}", op, title(),
-                       is_left_behind() ? "was in use on a thread that a fork left in the parent"
-                                        : "is in use on another thread"),
-           {line_of("born", *label_.get()),
-            {"in use", site_text(other), other_op != nullptr ? other_op : ""},
-            used_line(site, op)},
-           is_left_behind()
-               ? "what it saved may not be whole: make a new tape in the child."
-               : "a tape is used by one thread at a time: let the other finish first, or give each "
-                 "thread a tape of its own."),
+      describe("{}: {} {}", op, title(),
+               is_left_behind() ? "was in use on a thread that a fork left in the parent"
+                                : "is in use on another thread")
+          .told({line_of("born", *label_.get()),
+                 {"in use", site_text(other), other_op != nullptr ? other_op : ""},
+                 used_line(site, op)},
+                is_left_behind() ? "what it saved may not be whole: make a new tape in the child."
+                                 : "a tape is used by one thread at a time: let the other finish "
+                                   "first, or give each "
+                                   "thread a tape of its own."),
       site, other);
 }
 
@@ -292,11 +292,11 @@ void Tape::watch(const Tensor& tensor, std::source_location site) {
   std::optional<Pin> pin;
   if (!of_this_trace) pin.emplace(tensor, "watch", site);
   if (!has_gradient(header.layout.dtype)) {
-    raise_told<DtypeError>(
-        fmt::format("watch: {} has no gradient: only floating and complex dtypes do",
-                    header.layout.dtype),
-        {line_of("born", header), line_of("tape", *label_.get()), used_line(site, "watch")},
-        "cast it to a floating dtype first, and watch the result.");
+    throw DtypeError(describe("watch: {} has no gradient: only floating and complex dtypes do",
+                              header.layout.dtype)
+                         .told({line_of("born", header), line_of("tape", *label_.get()),
+                                used_line(site, "watch")},
+                               "cast it to a floating dtype first, and watch the result."));
   }
   const Using inside(*this, To::use, "watch", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
@@ -311,13 +311,14 @@ std::string Tape::title() const {
 
 void Tape::raise_used_up(const char* op, const std::string& problem, std::source_location site) {
   throw_recorded<TapeError>(
-      told(fmt::format("{}: {}", op, problem),
-           {line_of("born", *label_.get()),
-            {"used up", site_text(first_gradient_), "gradient",
-             gave_gradient_ ? "what it had saved was freed"
-                            : "which failed; what it had saved was freed"},
-            used_line(site, op)},
-           "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
+      describe("{}: {}", op, problem)
+          .told(
+              {line_of("born", *label_.get()),
+               {"used up", site_text(first_gradient_), "gradient",
+                gave_gradient_ ? "what it had saved was freed"
+                               : "which failed; what it had saved was freed"},
+               used_line(site, op)},
+              "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
       site, first_gradient_);
 }
 
@@ -370,25 +371,25 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
 
 void Tape::check_target(const Header& target, const Tensor& seed, std::source_location site) {
   if (!has_gradient(target.layout.dtype)) {
-    raise_told<DtypeError>(
-        fmt::format("gradient: the target is {}: only floating and complex dtypes have one",
-                    target.layout.dtype),
-        {line_of("target", target), used_line(site, "gradient")},
-        "cast it to a floating dtype while the tape records.");
+    throw DtypeError(
+        describe("gradient: the target is {}: only floating and complex dtypes have one",
+                 target.layout.dtype)
+            .told({line_of("target", target), used_line(site, "gradient")},
+                  "cast it to a floating dtype while the tape records."));
   }
   if (seed.defined() && seed.shape() != target.layout.shape) {
-    raise_told<ShapeError>(fmt::format("gradient: output_gradient is {}, the target {}",
-                                       seed.shape(), target.layout.shape),
-                           {line_of("target", target), line_of("given", *Access::header(seed)),
-                            used_line(site, "gradient")},
-                           "the gradient that flows into a target has the target's shape.");
+    throw ShapeError(describe("gradient: output_gradient is {}, the target {}", seed.shape(),
+                              target.layout.shape)
+                         .told({line_of("target", target), line_of("given", *Access::header(seed)),
+                                used_line(site, "gradient")},
+                               "the gradient that flows into a target has the target's shape."));
   }
   if (seed.defined() && seed.dtype() != target.layout.dtype) {
-    raise_told<DtypeError>(fmt::format("gradient: output_gradient is {}, the target {}",
-                                       seed.dtype(), target.layout.dtype),
-                           {line_of("target", target), line_of("given", *Access::header(seed)),
-                            used_line(site, "gradient")},
-                           "the gradient that flows into a target has the target's dtype.");
+    throw DtypeError(describe("gradient: output_gradient is {}, the target {}", seed.dtype(),
+                              target.layout.dtype)
+                         .told({line_of("target", target), line_of("given", *Access::header(seed)),
+                                used_line(site, "gradient")},
+                               "the gradient that flows into a target has the target's dtype."));
   }
 }
 
@@ -398,12 +399,13 @@ void Tape::check_seen(const Header& target, std::source_location site) const {
   for (const ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
     if (tape == this) return;
   }
-  raise_told<TapeError>(
-      fmt::format("gradient: the target is computed where {} does not look: inside a function, a "
-                  "branch or a loop that is being traced",
-                  title()),
-      {line_of("target", target), line_of("tape", *label_.get()), used_line(site, "gradient")},
-      "make a tape inside it, or return the target and take its gradient outside.");
+  throw TapeError(
+      describe("gradient: the target is computed where {} does not look: inside a function, a "
+               "branch or a loop that is being traced",
+               title())
+          .told({line_of("target", target), line_of("tape", *label_.get()),
+                 used_line(site, "gradient")},
+                "make a tape inside it, or return the target and take its gradient outside."));
 }
 
 std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<const Tensor> seeds,

@@ -219,7 +219,7 @@ std::vector<Tensor> trace_assigning_condition(const detail::BodyFunction& goes_o
       const detail::CallbackScope user_code;
       next = body(at);
     }
-    detail::check_state("while_loop", at, next);
+    detail::check_state("while_loop", at, next, site);
     if (options.most_steps < 0) {
       next.push_back(ask(next).front());
     } else {
@@ -248,9 +248,13 @@ std::vector<Tensor> scan_now(const char* op, const detail::BodyFunction& body,
     std::vector<Tensor> at = state;
     for (const Tensor& sequence : sequences) at.push_back(sequence[Index(s, site)]);
     if (counts) at.push_back(tensor({static_cast<std::int32_t>(s)}, Shape{}));
-    std::vector<Tensor> made = body(std::move(at));
+    std::vector<Tensor> made;
+    {
+      const detail::CallbackScope user_code;
+      made = body(std::move(at));
+    }
     const auto split = made.begin() + static_cast<std::ptrdiff_t>(states);
-    detail::check_state(op, state, {made.begin(), split});
+    detail::check_state(op, state, {made.begin(), split}, site);
     stacks.resize(made.size() - states);
     for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].push_back(made[states + i]);
     state.assign(made.begin(), split);
@@ -304,9 +308,12 @@ using graph::Value;
 
 bool is_tracing() { return context().trace != nullptr; }
 
-bool is_symbolic(const char* op, const Tensor& tensor) { return checked(tensor, op).is_symbolic(); }
+bool is_symbolic(const char* op, const Tensor& tensor, std::source_location site) {
+  return checked(tensor, op, -1, site).is_symbolic();
+}
 
 bool read_predicate(const char* op, const Tensor& predicate, std::source_location site) {
+  const UserLine line(site);
   const Layout& layout = checked(predicate, op).layout;
   if (layout.dtype != DType::boolean || layout.shape.numel() != 1) {
     raise<DtypeError>("{}: the predicate is {} {}: it must be one bool", op, layout.dtype,
@@ -317,6 +324,7 @@ bool read_predicate(const char* op, const Tensor& predicate, std::source_locatio
 }
 
 std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_location site) {
+  const UserLine line(site);
   const Layout& layout = checked(index, "switch_case").layout;
   if (!is_integer(layout.dtype) || layout.shape.numel() != 1) {
     raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
@@ -334,7 +342,8 @@ std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_l
 }
 
 void check_state(const char* op, const std::vector<Tensor>& before,
-                 const std::vector<Tensor>& after) {
+                 const std::vector<Tensor>& after, std::source_location site) {
+  const UserLine line(site);
   if (before.size() != after.size()) {
     raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, after.size(),
                       before.size());
@@ -349,7 +358,9 @@ void check_state(const char* op, const std::vector<Tensor>& before,
   }
 }
 
-std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences) {
+std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,
+                           std::source_location site) {
+  const UserLine line(site);
   if (sequences.empty()) raise<ValueError>("{}: there is no sequence to go along", op);
   std::int64_t length = -1;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -366,6 +377,7 @@ std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences)
 std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
                                  const std::vector<BodyFunction>& branches,
                                  std::source_location site) {
+  const UserLine line(site);
   const Header& header = checked(which, op);
   if (header.trace != current_trace()) {
     raise_symbolic(header, {.op = op, .site = site}, current_trace());
@@ -414,6 +426,7 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
 std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& body,
                                std::vector<Tensor> state, const LoopOptions& options,
                                std::source_location site) {
+  const UserLine line(site);
   Trace& around = *Trace::current();
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i] = around.stand_in(state[i], "while_loop", static_cast<int>(i), site);
@@ -454,6 +467,7 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
 std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::vector<Tensor> state,
                                std::vector<Tensor> sequences, std::int64_t steps,
                                std::source_location site) {
+  const UserLine line(site);
   if (steps < 0) raise<ValueError>("{}: {} steps", op, steps);
   const bool counts = sequences.empty();  // for_loop
   Trace* around = Trace::current();

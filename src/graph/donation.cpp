@@ -30,13 +30,13 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
         results += fmt::format("{}{} {}", results.empty() ? "" : ", ", graph.values[result].dtype,
                                graph.values[result].shape);
       }
-      detail::raise_told<ValueError>(
-          fmt::format(
-              "donate: argument {} is {} {}, and no result of {} has room for it: it gives {}",
-              input, value.dtype, value.shape, label_text(*graph.function.get()),
-              results.empty() ? "nothing" : results),
-          {line_of("born", *graph.function.get()), detail::used_line(site, "call")},
-          "pass it without donate: a result takes it over only if it has its dtype and size.");
+      throw ValueError(
+          describe("donate: argument {} is {} {}, and no result of {} has room for it: it gives {}",
+                   input, value.dtype, value.shape, label_text(*graph.function.get()),
+                   results.empty() ? "nothing" : results)
+              .told({line_of("born", *graph.function.get()), detail::used_line(site, "call")},
+                    "pass it without donate: a result takes it over only if it has its dtype and "
+                    "size."));
     }
     taken[fits] = true;
     given[input] = true;
@@ -70,11 +70,11 @@ Donation::Donation(std::span<const Tensor> in, std::span<const std::size_t> dona
 
 void Donation::refuse_twice(std::size_t i, std::size_t j) const {
   const bool both = std::ranges::find(donated_, j) != donated_.end();
-  detail::raise_told<ValueError>(
-      fmt::format("donate: argument {} is also argument {}{}", i, j, both ? ", given twice" : ""),
-      {line_of("born", *Access::header(in_[i])), line_of("function", *function_.get()),
-       detail::used_line(site_, "call")},
-      "pass a copy (x + 0) as one of them: a clone has the same bytes.");
+  throw ValueError(
+      describe("donate: argument {} is also argument {}{}", i, j, both ? ", given twice" : "")
+          .told({line_of("born", *Access::header(in_[i])), line_of("function", *function_.get()),
+                 detail::used_line(site_, "call")},
+                "pass a copy (x + 0) as one of them: a clone has the same bytes."));
 }
 
 void Donation::refuse_held(std::size_t i) const {
@@ -89,11 +89,11 @@ void Donation::refuse_held(std::size_t i) const {
   if (!external) {
     for (detail::Line& line : other_holder_lines(header)) lines.push_back(std::move(line));
   }
-  detail::raise_told<ValueError>(
-      fmt::format("donate: argument {}, {} {}, does not own its bytes alone{}", i,
-                  header.layout.dtype, header.layout.shape,
-                  external ? " (they came from outside)" : ""),
-      lines, "pass it without donate, pass a copy (x + 0), or let go of the others first.");
+  throw ValueError(
+      describe("donate: argument {}, {} {}, does not own its bytes alone{}", i, header.layout.dtype,
+               header.layout.shape, external ? " (they came from outside)" : "")
+          .told(lines,
+                "pass it without donate, pass a copy (x + 0), or let go of the others first."));
 }
 
 Donation::~Donation() {

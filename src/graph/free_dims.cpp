@@ -188,24 +188,38 @@ class FreeDims::Probing {
       free.stand_ins.insert(free.stand_ins.end(), outer->stand_ins.begin(), outer->stand_ins.end());
     }
     const FreeScope scope(free);
-    try {
+    const auto trace = [&]() -> const Probe& {
       TracedGraph traced = trace_at(call_, shapes, &free, call_.check_escapes && probes_.empty());
       if (probes_.empty()) result_shape_ = std::move(traced.result_shape);
       return probes_.emplace_back(Probe{sizes, std::move(traced.graph)});
-    } catch (const ShapeError& error) {
-      throw ShapeError(explained(error));
-    } catch (const ValueError& error) {
-      throw ValueError(explained(error));
-    } catch (const UnsupportedError& error) {
-      throw UnsupportedError(explained(error));
-    }
+    };
+    return telling<ShapeError, ValueError, UnsupportedError>([&](Error& error) { explain(error); },
+                                                             trace);
   }
 
-  std::string explained(const Error& error) const {
-    return fmt::format(
-        "{}\n\n  while {} was traced for any size of {}. If other arguments have that dimension "
-        "too, declare it there as well. {}",
-        without_stand_ins(error.what()), label_text(*call_.function.get()), names_text(), kAdvice);
+  void explain(Error& error) const {
+    detail::edit(error, [&](detail::ErrorRecord& record) {
+      record.problem = without_stand_ins(std::move(record.problem));
+      for (detail::Line& line : record.lines) line.rest = without_stand_ins(std::move(line.rest));
+      record.remedy = without_stand_ins(std::move(record.remedy));
+      for (Shape& shape : record.shapes) {
+        std::ranges::replace_if(shape, [&](std::int64_t dim) { return is_stand_in(dim); }, -1);
+      }
+      std::erase_if(record.values, [&](const ErrorValue& v) { return is_stand_in(v.value); });
+    });
+    error.advise(fmt::format(
+        "while {} was traced for any size of {}. If other arguments have that dimension too, "
+        "declare it there as well. {}",
+        label_text(*call_.function.get()), names_text(), kAdvice));
+  }
+
+  bool is_stand_in(std::int64_t size) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::int64_t steps = size - grid_.first[i];
+      if (steps % grid_.step[i] == 0 && steps / grid_.step[i] <= kFurther && steps >= 0)
+        return true;
+    }
+    return false;
   }
 
   std::string without_stand_ins(std::string text) const {

@@ -173,11 +173,11 @@ class InProgress {
       : state_(state), mine_{std::this_thread::get_id(), {key.words().begin(), key.words().end()}} {
     const std::lock_guard lock(state.mutex);
     if (std::ranges::find(state.in_progress, mine_) != state.in_progress.end()) {
-      raise_told<UnsupportedError>(
-          fmt::format("{} calls itself with the arguments it is being traced for, without end",
-                      label_text(*state.label.get())),
-          {line_of("born", *state.label.get()), used_line(site, "call")},
-          "use while_loop, or call it with a number that counts down.");
+      throw UnsupportedError(
+          describe("{} calls itself with the arguments it is being traced for, without end",
+                   label_text(*state.label.get()))
+              .told({line_of("born", *state.label.get()), used_line(site, "call")},
+                    "use while_loop, or call it with a number that counts down."));
     }
     state.in_progress.push_back(mine_);
   }
@@ -261,7 +261,8 @@ FunctionState& checked(const std::shared_ptr<FunctionState>& state, const char* 
 }  // namespace
 
 void Key::add(const Tensor& tensor) {
-  const Header& header = checked(tensor, "call");
+  if (!tensor.defined()) return add(std::int64_t{-1});  // no call with it comes far
+  const Header& header = *Access::header(tensor);
   add(static_cast<std::int64_t>(header.device.type) << 16 |
       static_cast<std::int64_t>(header.layout.dtype) << 8 | header.layout.shape.rank());
   for (const std::int64_t dim : header.layout.shape) words_.push_back(dim);
@@ -277,14 +278,16 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
     : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
 void FunctionCore::raise_empty(std::source_location site) const {
-  raise_told<ValueError>(fmt::format("{}: the std::function it was made of is empty",
-                                     label_text(*state_->label.get())),
-                         {used_line(site, "function")}, "give it one that can be called.");
+  throw ValueError(
+      describe("{}: the std::function it was made of is empty", label_text(*state_->label.get()))
+          .told({used_line(site, "function")}, "give it one that can be called."));
 }
 
 void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
                         TensorList& out, const Tracing& tracing, std::source_location site) const {
+  const UserLine line(site);
   checked(state_, "call");
+  for (std::size_t i = 0; i < in.size(); ++i) checked(in[i], "call", static_cast<int>(i));
   const events::Span span("call", state_->label->text, site, state_->number);
   graph::Donation donation(in, donated, state_->label, site);
   for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
@@ -339,9 +342,9 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
 void FunctionCore::input(int argument, std::vector<Dim> dims) {
   const std::lock_guard lock(checked(state_, "input").mutex);
   if (!state_->entries.empty()) {
-    raise_told<ValueError>(fmt::format("input: {} was called before: declare its arguments first",
-                                       label_text(*state_->label.get())),
-                           {line_of("born", *state_->label.get())}, "");
+    throw ValueError(describe("input: {} was called before: declare its arguments first",
+                              label_text(*state_->label.get()))
+                         .told({line_of("born", *state_->label.get())}));
   }
   state_->free_dims.declare(*state_->label.get(), argument, std::move(dims));
 }

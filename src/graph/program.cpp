@@ -70,14 +70,15 @@ StorageRef held_value(const VariableUse& use, const detail::Context& context,
 
 [[noreturn]] void raise_in_step(const ops::Problem& problem, const ops::OpDef& op, const Node* node,
                                 const detail::Label* function, std::source_location site) {
-  std::vector<detail::Line> lines;
-  if (node != nullptr) lines.push_back({"step", detail::site_text(node->site), op.name});
-  if (function != nullptr) lines.push_back(line_of("function", *function));
-  lines.push_back(detail::used_line(site, "call"));
   try {
     ops::raise_problem(problem, op.name);
-  } catch (const ValueError& error) {
-    detail::raise_told<ValueError>(error.what(), lines, "");
+  } catch (Error& error) {
+    detail::edit(error, [&](detail::ErrorRecord& record) {
+      record.lines = {detail::used_line(site, "call")};
+    });
+    if (node != nullptr) error.add({"step", detail::site_text(node->site), op.name});
+    if (function != nullptr) error.add(line_of("function", *function));
+    throw;
   }
 }
 
@@ -352,9 +353,10 @@ void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source
                   Donation* donation) {
   try {
     Call(*this, site).run(in, out, donation);
-  } catch (const OutOfMemoryError& error) {
+  } catch (OutOfMemoryError& error) {
     const detail::Label* function = graph_.function.get();
-    detail::raise_with_use(error, site, function != nullptr ? label_text(*function) : "call");
+    detail::add_use(error, site, function != nullptr ? label_text(*function) : "call");
+    throw;
   }
 }
 

@@ -42,7 +42,7 @@ Trace::Trace(detail::LabelRef function, Trace* around, bool check_escapes)
   context_.trace_id = id_;
   context_.function = graph_.function.get();
   context_.tapes = nullptr;
-  context_.call = {};
+  context_.call = {.site = {}, .function = context_.call.function};
   context_.random = &random_;
 }
 

@@ -172,8 +172,10 @@ void Model::save(const std::string& path, std::source_location site) const {
   if (compiled != nullptr) {
     try {
       metadata[io::kCompileKey] = io::compile_text(*compiled);
-    } catch (const UnsupportedError& error) {
-      throw UnsupportedError(fmt::format("save: {}: {}", detail::layer_text(*base_), error.what()));
+    } catch (UnsupportedError& error) {
+      error.within(detail::layer_text(*base_));
+      error.within("save");
+      throw;
     }
     io::append(all, io::optimizer_state(compiled->options.optimizer, weights));
     io::append(all, io::waiting_gradients(*compiled, weights));

@@ -93,17 +93,20 @@ std::string printable_text(std::string_view text) {
 void rethrow_about(const Origin& origin) {
   try {
     throw;
-  } catch (const ValueError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const ShapeError& error) {
-    origin.fail("{}", printable_text(error.what()));
-  } catch (const DtypeError& error) {
-    origin.fail("{}", printable_text(error.what()));
   } catch (const nlohmann::json::exception&) {
     origin.fail("a setting in the JSON is of another kind than it should be");
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(
-        fmt::format("{}: {}: {}", origin.format, origin.path, printable_text(error.what())));
+  } catch (Error& error) {
+    const auto is = [&]<class... Es>() { return (dynamic_cast<Es*>(&error) || ...); };
+    const bool wrong = is.operator()<ValueError, ShapeError, DtypeError>();
+    if (!wrong && !is.operator()<UnsupportedError>()) throw;
+    error.within(origin.path);
+    error.within(origin.format);
+    tenure::detail::edit(error, [](tenure::detail::ErrorRecord& record) {
+      record.problem = printable_text(record.problem);
+      for (ErrorLine& line : record.lines) line.what = printable_text(line.what);
+    });
+    if (wrong) throw IoError(tenure::detail::ErrorRecord(tenure::detail::record_of(error)));
+    throw;
   }
 }
 
@@ -156,8 +159,10 @@ std::string architecture_text(const char* op, const nn::Model& model) {
   const std::string text = nn::detail::layer_text(nn::detail::LayerAccess::base(model));
   try {
     return nn::detail::to_json(model).dump();
-  } catch (const UnsupportedError& error) {
-    throw UnsupportedError(fmt::format("{}: {}: {}", op, text, error.what()));
+  } catch (UnsupportedError& error) {
+    error.within(text);
+    error.within(op);
+    throw;
   } catch (const nlohmann::json::exception&) {
     raise<ValueError>("{}: {}: names and settings must be UTF-8", op, text);
   }

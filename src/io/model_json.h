@@ -29,10 +29,11 @@ nn::Model model_from_text(const Origin& origin, std::string_view json, std::uint
 // The architecture's text; `op` is named in errors.
 std::string architecture_text(const char* op, const nn::Model& model);
 
-[[noreturn]] void rethrow_about(const Origin& origin);  // the error that is being handled
+// Throws on what a file was refused with, which is being handled: that a value in it is wrong is
+// an IoError about the file.
+[[noreturn]] void rethrow_about(const Origin& origin);
 
-// Runs `fn`, which makes something of what a file says: that a value in it is wrong is an IoError
-// about the file.
+// Runs `fn`, which makes something of what a file says.
 template <class F>
 auto about_file(const Origin& origin, F&& fn) {
   try {

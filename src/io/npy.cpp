@@ -2,6 +2,7 @@
 #include "io/file.h"
 #include "io/host_tensor.h"
 #include "io/npy_format.h"
+#include "memory/context.h"
 #include "tenure/io.h"
 
 namespace tenure::io {
@@ -18,6 +19,7 @@ ReadBytes reader_of(const File& file) {
 }  // namespace
 
 void save_npy(const std::string& path, const Tensor& tensor, std::source_location site) {
+  const detail::UserLine line(site, "save_npy");
   const HeldTensor held(tensor, "save_npy", site);
   const std::string head = write_npy_header("save_npy", held.dtype(), held.shape());
   AtomicFile file("save_npy", path);
@@ -28,6 +30,7 @@ void save_npy(const std::string& path, const Tensor& tensor, std::source_locatio
 }
 
 Tensor load_npy(const std::string& path, std::source_location site) {
+  const detail::UserLine line(site, "load_npy");
   const File file("npy", path);
   const ReadBytes read = reader_of(file);
   const NpyHeader header = read_npy_header(file.origin(), file.size(), read);
@@ -35,6 +38,7 @@ Tensor load_npy(const std::string& path, std::source_location site) {
 }
 
 Tensor map_npy(const std::string& path, std::source_location site) {
+  const detail::UserLine line(site, "map_npy");
   const File file("npy", path);
   const ReadBytes read = reader_of(file);
   const NpyHeader header = read_npy_header(file.origin(), file.size(), read);

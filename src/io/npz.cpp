@@ -90,6 +90,7 @@ Archive load_npz(const std::string& path, std::source_location site) {
 
 void save_npz(const std::string& path, const NamedTensors& tensors, NpzOptions options,
               std::source_location site) {
+  const detail::UserLine line(site, "save_npz");
   struct Entry {
     std::string name;
     HeldTensor held;

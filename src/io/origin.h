@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenure/error.h"
+#include "core/raise.h"
 
 namespace tenure::io {
 
@@ -20,8 +20,7 @@ struct Origin {
 
   template <class... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) const {
-    throw IoError(
-        fmt::format("{}: {}: {}", format, path, fmt::format(text, std::forward<Args>(args)...)));
+    raise<IoError>("{}: {}: {}", format, path, fmt::format(text, std::forward<Args>(args)...));
   }
 };
 

@@ -133,6 +133,7 @@ Archive load_safetensors(const std::string& path, std::source_location site) {
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const Metadata& metadata, std::source_location site) {
+  const detail::UserLine line(site, "save_safetensors");
   std::vector<HeldTensor> held;
   SafetensorsHeader header;
   header.metadata = metadata;

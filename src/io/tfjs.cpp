@@ -143,8 +143,8 @@ std::uint64_t weight_bytes(const TfjsManifest& manifest) {
 TfjsFile::TfjsFile(const std::string& path)
     : origin{"load_tfjs_model", path},
       json(read_json(origin)),
-      manifest(origin, folder_of(path),
-               member(origin, *json, "weightsManifest", JsonKind::array)) {}
+      manifest(origin, folder_of(path), member(origin, *json, "weightsManifest", JsonKind::array)) {
+}
 
 const Json& TfjsFile::architecture() const {
   if (const Json* format = find_member(origin, *json, "format", JsonKind::string);
@@ -179,7 +179,7 @@ void compile_from(const TfjsFile& file, const nn::Model& model, std::source_loca
         about_file(file.origin, [&] { return compile_from_keras(*training, outputs); });
     if (options) model.compile(*options, site);
   } catch (const Error& error) {
-    tenure::detail::warn(fmt::format("the model is not compiled: {}", error.what()));
+    tenure::detail::warn(fmt::format("the model is not compiled: {}", error.summary()));
   }
 }
 

@@ -143,7 +143,7 @@ zip_int64_t output_callback(void* user, void* data, zip_uint64_t length, zip_sou
 struct ZipWriter::State {
   [[noreturn]] void fail(const char* reason) const {
     if (failure.exception != nullptr) std::rethrow_exception(failure.exception);
-    throw IoError(fmt::format("zip: cannot be written: {}", reason));
+    raise<IoError>("zip: cannot be written: {}", reason);
   }
   Failure failure;
   zip_t* archive = nullptr;

@@ -30,6 +30,7 @@ struct UserCall {
   const char* op = nullptr;  // null: no such call
   bool backward = false;
   std::source_location site;
+  const char* function = nullptr;  // which UserLine says, also where op is null
 };
 
 struct Context {
@@ -66,7 +67,7 @@ class CallScope {
  public:
   CallScope(const char* op, std::source_location site, bool backward = false)
       : context_(context()), outer_(context_.call) {
-    if (outer_.op == nullptr) context_.call = {op, backward, site};
+    if (outer_.op == nullptr) context_.call = {op, backward, site, outer_.function};
   }
   ~CallScope() { context_.call = outer_; }
   CallScope(const CallScope&) = delete;
@@ -75,6 +76,32 @@ class CallScope {
  private:
   Context& context_;
   UserCall outer_;
+};
+
+// The line that a public function was called on. Errors thrown while this is in scope tell it; what
+// is made meanwhile keeps its own. Inner ones change nothing. `function` is what the user called,
+// if that is not what errors begin with.
+class UserLine {
+ public:
+  explicit UserLine(std::source_location site, const char* function = nullptr)
+      : site_(site), call_(context().call), outer_(call_.site), outer_function_(call_.function) {
+    if (outer_.line() != 0) return;
+    call_.site = site;
+    call_.function = function;
+  }
+  ~UserLine() {
+    call_.site = outer_;
+    call_.function = outer_function_;
+  }
+  UserLine(const UserLine&) = delete;
+  UserLine& operator=(const UserLine&) = delete;
+  operator std::source_location() const { return site_; }
+
+ private:
+  std::source_location site_;
+  UserCall& call_;
+  std::source_location outer_;
+  const char* outer_function_;
 };
 
 // User code called back by the library: its own lines count again.

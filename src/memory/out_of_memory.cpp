@@ -12,6 +12,7 @@
 #include "memory/ledger.h"
 #include "memory/pool.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 
 namespace tenure::detail {
 namespace {
@@ -71,27 +72,26 @@ class Survey {
     if (session == nullptr && list != nullptr) list(functions_);
   }
 
-  std::string text() const {
-    std::string text;
-    text += section("views that hold more than they use", views_,
-                    "keep a copy of such a view (v + 0) and drop the view.");
+  void tell(std::vector<std::string>& paragraphs) const {
+    add(paragraphs, "views that hold more than they use", views_,
+        "keep a copy of such a view (v + 0) and drop the view.");
     std::vector<KeptBytes> tapes;
     tapes.reserve(tapes_.size());
     for (const auto& [tape, bytes] : tapes_) tapes.push_back({tape, bytes});
-    text += section("saved by tapes for their gradients", tapes,
-                    "call gradient(), or let the tape end; checkpoint() saves less.");
-    text += section("kept by traced functions", functions_,
-                    "most_traces and most_bytes bound what a function keeps.");
-    return text;
+    add(paragraphs, "saved by tapes for their gradients", tapes,
+        "call gradient(), or let the tape end; checkpoint() saves less.");
+    add(paragraphs, "kept by traced functions", functions_,
+        "most_traces and most_bytes bound what a function keeps.");
   }
 
  private:
-  static std::string section(const char* title, std::vector<KeptBytes> rows, const char* todo) {
+  static void add(std::vector<std::string>& paragraphs, const char* title,
+                  std::vector<KeptBytes> rows, const char* todo) {
     std::erase_if(rows, [](const KeptBytes& row) { return row.bytes == 0; });
-    if (rows.empty()) return {};
+    if (rows.empty()) return;
     std::ranges::stable_sort(rows, std::ranges::greater(), &KeptBytes::bytes);
     constexpr std::size_t kMost = 3;
-    std::string text = fmt::format("\n  {}:\n", title);
+    std::string text = fmt::format("  {}:\n", title);
     for (std::size_t i = 0; i < std::min(rows.size(), kMost); ++i) {
       text += fmt::format("  {:>12}  {}\n", bytes_text(rows[i].bytes), rows[i].text);
     }
@@ -100,7 +100,7 @@ class Survey {
       for (std::size_t i = kMost; i < rows.size(); ++i) rest += rows[i].bytes;
       text += fmt::format("  {:>12}  {} more\n", bytes_text(rest), rows.size() - kMost);
     }
-    return text + fmt::format("    {}\n", todo);
+    paragraphs.push_back(text + fmt::format("    {}", todo));
   }
 
   std::vector<KeptBytes> views_, functions_;
@@ -116,14 +116,7 @@ std::string given_back(const Shortage& shortage) {
     text += fmt::format("{}{} of prepared weights", text.empty() ? "" : " and ",
                         bytes_text(shortage.forms_given_back));
   }
-  return text.empty() ? text : fmt::format("\n  given back before this failed: {}\n", text);
-}
-
-// Free blocks that are of other sizes, or beside blocks in use.
-std::string not_usable() {
-  const std::size_t pooled = pool({}).pooled_bytes();
-  return pooled == 0 ? ""
-                     : fmt::format("\n  free, but beside blocks in use: {}\n", bytes_text(pooled));
+  return text;
 }
 
 }  // namespace
@@ -132,41 +125,47 @@ void raise_out_of_memory(const Shortage& shortage) {
   const SessionState* session = shortage.session;
   const std::size_t budget =
       session != nullptr ? session->budget.load(std::memory_order_relaxed) : pool({}).budget();
-  std::string text =
-      fmt::format("OutOfMemoryError: allocate: {} requested", bytes_text(shortage.requested));
+  ErrorRecord record = describe("allocate: {} requested", bytes_text(shortage.requested));
+  record.kind = "OutOfMemoryError";
   if (budget != 0) {
-    text += session != nullptr ? fmt::format(", the budget of {} is ", session_name(session))
-                               : ", the memory budget is ";
-    text += bytes_text(budget);
+    record.problem += session != nullptr
+                          ? fmt::format(", the budget of {} is ", session_name(session))
+                          : ", the memory budget is ";
+    record.problem += bytes_text(budget);
   }
-  text += fmt::format(", {} live\n", bytes_text(live_bytes(session)));
-  const std::vector<LargeHolder> largest = largest_holders(5, session);
-  if (!largest.empty()) text += "\n  the largest live tensors:\n";
+  record.problem += fmt::format(", {} live", bytes_text(live_bytes(session)));
+  std::string list;
   std::vector<Story> stories;
-  for (const LargeHolder& holder : largest) {
+  for (const LargeHolder& holder : largest_holders(5, session)) {
     const Story& story = holder.story;
-    text += fmt::format("  {:>12}  {}, {}, born {} {}\n", bytes_text(holder.nbytes), story.title(),
+    list += fmt::format("\n  {:>12}  {}, {}, born {} {}", bytes_text(holder.nbytes), story.title(),
                         name(holder.claim), site_text(story.birth.site), story.birth.op);
     stories.push_back(story);
   }
-  text += Survey(session).text() + given_back(shortage);
-  if (session == nullptr) text += not_usable();
-  text += fmt::format("\n  dispose what is no longer needed, or wrap the step in a tidy{}.",
-                      budget != 0 ? "; or raise the budget" : "");
-  // An operation that is the user's own call is told of by raise_with_use, which knows its line.
+  if (!list.empty()) record.details.push_back(fmt::format("  the largest live tensors:{}", list));
+  Survey(session).tell(record.details);
+  if (const std::string text = given_back(shortage); !text.empty()) {
+    record.details.push_back(fmt::format("  given back before this failed: {}", text));
+  }
+  // Free blocks that are of other sizes, or beside blocks in use.
+  const std::size_t pooled = session == nullptr ? pool({}).pooled_bytes() : 0;
+  if (pooled != 0)
+    record.details.push_back(
+        fmt::format("  free, but beside blocks in use: {}", bytes_text(pooled)));
+  record.remedy = fmt::format("dispose what is no longer needed, or wrap the step in a tidy{}.",
+                              budget != 0 ? "; or raise the budget" : "");
+  const OutOfMemoryError error(std::move(record), shortage.requested, budget, std::move(stories));
+  // An operation that is the user's own call is told of by add_use, which knows its name.
   const UserCall& call = context().call;
-  if (call.op != nullptr) events::raised(text, call.site);
-  throw OutOfMemoryError(text, shortage.requested, budget, std::move(stories));
+  if (call.op != nullptr) events::raised(error.what(), call.site);
+  throw error;
 }
 
-void raise_with_use(const OutOfMemoryError& error, std::source_location site, std::string_view op) {
-  std::string text = error.what();
-  const std::size_t end = text.find('\n');
-  if (end != text.npos && text.find("\n  used ") == text.npos) {
-    text.insert(end + 1, fmt::format("\n  used      {}    {}\n", site_text(site), op));
-  }
-  if (context().call.op == nullptr) events::raised(text, site);
-  throw OutOfMemoryError(text, error.requested(), error.budget(), error.largest());
+void add_use(OutOfMemoryError& error, std::source_location site, std::string_view op) {
+  const auto& lines = error.lines();
+  if (!lines.empty() && lines.back().what != error.op()) return;
+  edit(error, [&](ErrorRecord& record) { record.lines = {used_line(site, std::string(op))}; });
+  events::raised(error.what(), user_site(site));
 }
 
 }  // namespace tenure::detail

@@ -21,9 +21,8 @@ struct Shortage {
 };
 [[noreturn]] void raise_out_of_memory(const Shortage& shortage);
 
-// The same error with the line of the operation that needed the memory.
-[[noreturn]] void raise_with_use(const OutOfMemoryError& error, std::source_location site,
-                                 std::string_view op);
+// Adds the line of the operation that needed the memory, unless one within it did.
+void add_use(OutOfMemoryError& error, std::source_location site, std::string_view op);
 
 // Bytes that no tensor and no saved value holds: what traced functions keep. The layer that has
 // them says how to list them.

@@ -126,11 +126,10 @@ bool begin_closing(SessionState& session, std::source_location site) {
     lines.push_back({"running", detail::site_text(at), "run"});
   }
   lines.push_back(detail::used_line(site, "close"));
-  const std::string problem =
-      fmt::format("close: {} is running on {} thread{}", detail::session_name(&session), inside,
-                  inside == 1 ? "" : "s");
   detail::throw_recorded<BusyError>(
-      detail::told(problem, lines, "let what runs in it end first: it uses the session's tensors."),
+      describe("close: {} is running on {} thread{}", detail::session_name(&session), inside,
+               inside == 1 ? "" : "s")
+          .told(std::move(lines), "let what runs in it end first: it uses the session's tensors."),
       site);
 }
 

@@ -23,22 +23,6 @@ namespace tenure {
 namespace detail {
 namespace {
 
-std::string table(const std::vector<Line>& lines) {
-  std::size_t place = 0, what = 0;
-  for (const Line& line : lines) {
-    place = std::max(place, line.place.size());
-    what = std::max(what, line.what.size());
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row = fmt::format("  {:<9} {:<{}}{:<{}}{}", line.label, line.place, place + 4,
-                                  line.what, what + 5, line.rest);
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + "\n";
-  }
-  return text;
-}
-
 std::vector<Line> life_lines(const Story& story) {
   std::string scope;
   if (story.birth.in_scope) {
@@ -56,20 +40,21 @@ std::vector<Line> life_lines(const Story& story) {
   return lines;
 }
 
-std::string stack_text(std::string_view title, const CallStack& stack) {
-  std::string text;
-  for (const std::string& line : stack.lines()) text += fmt::format("    {}\n", line);
-  return text.empty() ? text : fmt::format("\n  {}\n{}", title, text);
-}
-
-std::string stacks_text(const Story& story) {
-  return stack_text("birth stack", story.birth_stack) +
-         stack_text("death stack", story.death_stack);
+// The stacks, a paragraph each, where they were asked for.
+std::vector<std::string> stacks_text(const Story& story) {
+  std::vector<std::string> paragraphs;
+  const auto add = [&](std::string title, const CallStack& stack) {
+    for (const std::string& line : stack.lines()) title += fmt::format("\n    {}", line);
+    if (!stack.lines().empty()) paragraphs.push_back(std::move(title));
+  };
+  add("  birth stack", story.birth_stack);
+  add("  death stack", story.death_stack);
+  return paragraphs;
 }
 
 // `owner` is who holds a value that is no tensor; `one` and `more` are what is said of the handles.
-std::string holders_row(const Story& story, std::string_view one, std::string_view more,
-                        std::string owner = {}) {
+void add_holders(std::vector<Line>& lines, const Story& story, std::string_view one,
+                 std::string_view more, std::string owner = {}) {
   std::string text = std::move(owner);
   if (text.empty()) {
     text = story.handles == 1 ? fmt::format("1 handle{}", one)
@@ -81,30 +66,49 @@ std::string holders_row(const Story& story, std::string_view one, std::string_vi
   } else if (has_bytes && story.death) {
     text += story.storage_freed ? "; storage returned to the pool" : "; others held its storage on";
   }
-  text = fmt::format("  {:<9} {}\n", "holders", text);
-  for (const std::string& other : story.other_holders) {
-    text += fmt::format("  {:<9} {}\n", "", other);
-  }
-  return text;
+  lines.push_back({"holders", std::move(text)});
+  for (const std::string& other : story.other_holders) lines.push_back({"", other});
+}
+
+// A recording is told of an error about a life, then it is thrown.
+template <class E>
+[[noreturn]] void throw_life(ErrorRecord&& record, Story story, std::source_location site) {
+  record.kind = std::is_same_v<E, DisposedError> ? "DisposedError" : "InaccessibleTensorError";
+  const E error(std::move(record), std::move(story), user_site(site));
+  events::raised(error.what(), error.used_at(), error.story().id);
+  throw error;
 }
 
 // `more` are lines between the life and the use.
-std::string lifetime_text(std::string_view error, std::string_view problem, const Story& story,
-                          const Use& use, std::string_view todo, std::vector<Line> more = {},
-                          std::string owner = {}) {
-  std::string text = fmt::format("{}: {}: {}\n\n", error, problem, story.title());
-  std::vector<Line> lines = life_lines(story);
-  for (Line& line : more) lines.push_back(std::move(line));
+template <class E>
+[[noreturn]] void raise_life(ErrorRecord&& record, Story story, const Use& use,
+                             std::string_view todo, std::vector<Line> more = {},
+                             std::string owner = {}) {
+  record.lines = life_lines(story);
+  for (Line& line : more) record.lines.push_back(std::move(line));
   std::string what(use.op);
   if (use.input >= 0) what += fmt::format(", input {}", use.input);
-  lines.push_back(used_line(use.site, std::move(what)));
-  text += table(lines);
+  record.lines.push_back(used_line(use.site, std::move(what)));
   // A call that is made of others has copies of its own, which nobody counts.
   const bool inside = context().call.op != nullptr;
-  text +=
-      holders_row(story, " (yours)", inside ? ", this call's among them" : "", std::move(owner));
-  text += stacks_text(story);
-  return text + fmt::format("\n  {}", todo);
+  add_holders(record.lines, story, " (yours)", inside ? ", this call's among them" : "",
+              std::move(owner));
+  record.details = stacks_text(story);
+  record.remedy = todo;
+  throw_life<E>(std::move(record), std::move(story), use.site);
+}
+
+std::string title_of(const Story& story, std::string_view shape) {
+  return fmt::format("{} {}{} (#{})", story.dtype, shape,
+                     story.name.empty() ? "" : fmt::format(" \"{}\"", story.name), story.id);
+}
+
+std::string input_text(const Use& use) {
+  return use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
+}
+
+std::string function_text(const Header& header) {
+  return header.owner ? label_text(*header.owner.get()) : "a function";
 }
 
 Story story_for(const Header& header, const Use& use) {
@@ -176,16 +180,15 @@ std::vector<Line> other_holder_lines(Header& tensor) {
   return lines;
 }
 
-Line used_line(std::source_location site, std::string what) {
-  return {"used", site_text(user_site(site)), std::move(what)};
+std::optional<Line> user_line(std::string_view op) {
+  const UserCall call = t_context != nullptr ? t_context->call : UserCall{};
+  if (call.site.line() == 0) return std::nullopt;
+  const char* function = call.function != nullptr ? call.function : call.op;
+  return Line{"used", site_text(call.site), function != nullptr ? function : std::string(op)};
 }
 
-std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo) {
-  std::string text(problem);
-  if (!lines.empty()) text += "\n\n" + table(lines);
-  if (lines.empty() && !todo.empty()) text += "\n";
-  if (todo.empty() && !lines.empty()) text.pop_back();  // the end of the last line
-  return todo.empty() ? text : text + fmt::format("\n  {}", todo);
+Line used_line(std::source_location site, std::string what) {
+  return {"used", site_text(user_site(site)), std::move(what)};
 }
 
 Story make_story(const Header& header) {
@@ -269,12 +272,10 @@ std::string saved_for(const Label& owner) {
   if (story.death && story.death->cause == Cause::owner_disposed) {
     todo = "use it before its owner is disposed or closed: its value is gone.";
   }
-  std::string text = told(fmt::format("DisposedError: {}: {} was disposed: {}", use.op,
-                                      saved_for(owner), story.title()),
-                          lines, "");
-  text += "\n" + stacks_text(story) + fmt::format("\n  {}", todo);
-  events::raised(text, user_site(use.site), story.id);
-  throw DisposedError(text, std::move(story), user_site(use.site));
+  ErrorRecord record = describe("{}: {} was disposed: {}", use.op, saved_for(owner), story.title())
+                           .told(std::move(lines), todo);
+  record.details = stacks_text(story);
+  throw_life<DisposedError>(std::move(record), std::move(story), use.site);
 }
 
 }  // namespace
@@ -285,22 +286,17 @@ void raise_disposed(const Header& header, const Use& use) {
   }
   if (header.role == Role::saved && header.owner) raise_owner_lost(header, use);
   Story story = story_for(header, use);
-  const std::string problem = use.input < 0
-                                  ? fmt::format("{}: the tensor was disposed", use.op)
-                                  : fmt::format("{}: input {} was disposed", use.op, use.input);
-  std::string text = lifetime_text("DisposedError", problem, story, use, remedy(story));
-  events::raised(text, user_site(use.site), story.id);
-  throw DisposedError(text, std::move(story), user_site(use.site));
+  ErrorRecord record = describe("{}: {} was disposed: {}", use.op, input_text(use), story.title());
+  const std::string todo = remedy(story);
+  raise_life<DisposedError>(std::move(record), std::move(story), use, todo);
 }
 
 void raise_ended(std::string_view op, std::string_view what, Story story, std::source_location used,
                  std::string_view todo, std::string_view ended) {
   std::vector<Line> lines = life_lines(story);
   lines.push_back(used_line(used, std::string(op)));
-  const std::string text =
-      told(fmt::format("DisposedError: {}: {} was {}", op, what, ended), lines, todo);
-  events::raised(text, user_site(used), story.id);
-  throw DisposedError(text, std::move(story), user_site(used));
+  throw_life<DisposedError>(describe("{}: {} was {}", op, what, ended).told(std::move(lines), todo),
+                            std::move(story), used);
 }
 
 namespace {
@@ -308,13 +304,9 @@ namespace {
 [[noreturn]] void raise_inaccessible(const Header& header, const Use& use, const char* where,
                                      const char* todo) {
   Story story = story_for(header, use);
-  const std::string which = use.input < 0 ? "the tensor" : fmt::format("input {}", use.input);
-  const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
-  const std::string problem =
-      fmt::format("{}: {} is symbolic, a value of {}, {}", use.op, which, function, where);
-  std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
-  events::raised(text, user_site(use.site), story.id);
-  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
+  ErrorRecord record = describe("{}: {} is symbolic, a value of {}, {}: {}", use.op,
+                                input_text(use), function_text(header), where, story.title());
+  raise_life<InaccessibleTensorError>(std::move(record), std::move(story), use, todo);
 }
 
 }  // namespace
@@ -341,18 +333,16 @@ void raise_left_body(const Header& header, const Use& use) {
 
 void raise_free_size(const Header& header, const Use& use, int axis, std::uint64_t dims) {
   Story story = story_for(header, use);
-  std::string shape, hidden, which;
+  std::string sizes, which;
   for (int i = 0; i < story.shape.rank(); ++i) {
     const bool free = i < 64 && (dims >> i & 1) != 0;
     if (free) which += fmt::format("{}{}", which.empty() ? "" : ", ", i);
-    shape += fmt::format("{}{}", i == 0 ? "" : ", ", story.shape[i]);
-    hidden += i == 0 ? "" : ", ";
-    hidden += free ? "?" : std::to_string(story.shape[i]);
+    sizes += fmt::format("{}{}", i == 0 ? "" : ", ", free ? "?" : std::to_string(story.shape[i]));
   }
-  const std::string function = header.owner ? label_text(*header.owner.get()) : "a function";
-  const std::string problem =
-      fmt::format("{}: dimension {} of the tensor is free, and has no size while {} is traced",
-                  use.op, axis >= 0 ? std::to_string(axis) : which, function);
+  ErrorRecord record =
+      describe("{}: dimension {} of the tensor is free, and has no size while {} is traced: {}",
+               use.op, axis >= 0 ? std::to_string(axis) : which, function_text(header),
+               title_of(story, fmt::format("[{}]", sizes)));
   const std::string_view todo =
       axis >= 0 || use.op != "shape"
           ? "let an operation take the size from a tensor (reshape(x, {-1, 32}), broadcasting, "
@@ -361,12 +351,7 @@ void raise_free_size(const Header& header, const Use& use, int axis, std::uint64
           : "rank() and dim() of the other dimensions can be read. Let an operation take the size "
             "from a tensor (reshape(x, {-1, 32}), broadcasting, zeros_like(x), mean), or leave the "
             "dimension out of input(): then each size has a trace of its own.";
-  std::string text = lifetime_text("InaccessibleTensorError", problem, story, use, todo);
-  if (const std::size_t at = text.find("[" + shape + "]"); at != text.npos) {
-    text.replace(at + 1, shape.size(), hidden);
-  }
-  events::raised(text, user_site(use.site), story.id);
-  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
+  raise_life<InaccessibleTensorError>(std::move(record), std::move(story), use, todo);
 }
 
 void raise_wrong_session(const Header& header, const Use& use, const SessionState* current) {
@@ -375,11 +360,9 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
   const SessionState* session = header.session.load(std::memory_order_relaxed);
   const std::string home = session_name(session), here = session_name(current);
   const Label* owner = header.role == Role::saved ? header.owner.get() : nullptr;
-  const std::string which = owner != nullptr ? saved_for(*owner)
-                            : use.input < 0  ? "the tensor"
-                                             : fmt::format("input {}", use.input);
-  const std::string problem =
-      fmt::format("{}: {} belongs to {} and was used in {}", use.op, which, home, here);
+  ErrorRecord record =
+      describe("{}: {} belongs to {} and was used in {}: {}", use.op,
+               owner != nullptr ? saved_for(*owner) : input_text(use), home, here, story.title());
   // Another thread may be ending it meanwhile.
   if (auto& shown = const_cast<Header&>(header); try_pin(shown)) {
     const Pinned pinned{shown};
@@ -398,11 +381,9 @@ void raise_wrong_session(const Header& header, const Use& use, const SessionStat
                                       : ", or call the function in the default session first: what "
                                         "it captures there serves every session.";
   }
-  std::string text =
-      lifetime_text("InaccessibleTensorError", problem, story, use, todo, std::move(lines),
-                    owner != nullptr ? label_text(*owner) : std::string());
-  events::raised(text, user_site(use.site), story.id);
-  throw InaccessibleTensorError(text, std::move(story), user_site(use.site));
+  raise_life<InaccessibleTensorError>(std::move(record), std::move(story), use, todo,
+                                      std::move(lines),
+                                      owner != nullptr ? label_text(*owner) : std::string());
 }
 
 }  // namespace detail
@@ -423,15 +404,15 @@ std::string_view name(Cause cause) {
   return "";
 }
 
-std::string Story::title() const {
-  return fmt::format("{} {}{} (#{})", dtype, shape,
-                     name.empty() ? "" : fmt::format(" \"{}\"", name), id);
-}
+std::string Story::title() const { return detail::title_of(*this, to_string(shape)); }
 
 std::string Story::text() const {
-  std::string lines = title() + "\n\n" + detail::table(detail::life_lines(*this));
-  if (!death) lines += "  alive\n";
-  return lines + detail::holders_row(*this, "", "") + detail::stacks_text(*this);
+  std::vector<detail::Line> lines = detail::life_lines(*this);
+  if (!death) lines.push_back({"alive", ""});
+  detail::add_holders(lines, *this, "", "");
+  std::string text = fmt::format("{}\n\n{}\n", title(), detail::table(lines));
+  for (const std::string& stack : detail::stacks_text(*this)) text += fmt::format("\n{}\n", stack);
+  return text;
 }
 
 std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.text(); }

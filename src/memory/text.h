@@ -1,5 +1,5 @@
-// How records read in messages: sites, byte counts, labels, and the shape of every error that tells
-// of a life: what failed, the life in order, what to do.
+// How records read in messages: sites, byte counts, labels, and the lines of errors that tell of a
+// life.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/raise.h"
 #include "memory/label.h"
 #include "tenure/story.h"
 
@@ -24,28 +25,11 @@ std::string label_text(std::string_view kind, std::string_view text);
 // What a death of this cause says of the label it came from: tidy "step" ended
 std::string ended_by(Cause cause, std::string_view kind, std::string_view text);
 
-// One line of a life: what happened, where, what did it, and more of it. Lines stand in columns.
-struct Line {
-  std::string label;
-  std::string place;
-  std::string what;
-  std::string rest = {};
-};
 Line line_of(std::string label, const Label& thing);    // born  rnn.cpp:41  tidy "step"
 Line line_of(std::string label, const Header& tensor);  // input 0  rnn.cpp:41  tanh  float32 [4]
 Line used_line(std::source_location site, std::string what);  // used  rnn.cpp:52  add, input 1
 // Who else holds a tensor's bytes, a line each: saved values, other tensors, or calls in progress.
 std::vector<Line> other_holder_lines(Header& tensor);
-
-// `problem`, the lines, and what to do, which may be empty.
-std::string told(std::string_view problem, const std::vector<Line>& lines, std::string_view todo);
-
-// An error about something that lives, or that is no tensor.
-template <class E>
-[[noreturn]] void raise_told(std::string_view problem, const std::vector<Line>& lines,
-                             std::string_view todo) {
-  throw E(told(problem, lines, todo));
-}
 
 // A DisposedError about a thing that is no tensor, and so has no header: `what` names it, the story
 // has its birth and death.

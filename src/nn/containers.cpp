@@ -184,12 +184,11 @@ void SequentialModel::extend(const Layer& layer, std::source_location site) {
 
 void SequentialModel::add(const Layer& layer, std::source_location site) {
   if (contains(LayerAccess::base(layer), *this)) {
-    tenure::detail::raise_told<ValueError>(
-        fmt::format("add: {} is part of {}: a model cannot contain itself", layer_text(*this),
-                    layer_text(LayerAccess::base(layer))),
-        {line_of("born", *LayerAccess::state(layer).label.get()),
-         tenure::detail::used_line(site, "add")},
-        "add another layer, or a model of its own.");
+    throw ValueError(describe("add: {} is part of {}: a model cannot contain itself",
+                              layer_text(*this), layer_text(LayerAccess::base(layer)))
+                         .told({line_of("born", *LayerAccess::state(layer).label.get()),
+                                tenure::detail::used_line(site, "add")},
+                               "add another layer, or a model of its own."));
   }
   const std::lock_guard lock(mutex_);
   std::vector<Layer> all = chain_;

@@ -3,7 +3,6 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "nn/dataset_stream.h"
-#include "nn/told_at.h"
 
 namespace tenure::nn {
 
@@ -89,7 +88,7 @@ std::optional<Batch> DatasetIterator::next(std::source_location site) {
   if (run_ == nullptr) raise<ValueError>("next: the iterator is empty (moved from)");
   const dataset::OwnWork own;
   const tenure::detail::CallScope call("next", site);
-  return detail::told_at("next", site, [&] { return run_->next(); });
+  return run_->next();
 }
 
 Dataset::Dataset(Pipeline pipeline)
@@ -99,8 +98,7 @@ Dataset::Dataset(Pipeline pipeline)
 Dataset Dataset::from_tensors(const Tensors& x, const Tensors& y, const Tensor& weight,
                               std::source_location site) {
   const tenure::detail::CallScope call("from_tensors", site);
-  return detail::told_at("from_tensors", site,
-                         [&] { return from_source(dataset::tensor_source(x, y, weight, site)); });
+  return from_source(dataset::tensor_source(x, y, weight, site));
 }
 
 Dataset Dataset::from_source(std::shared_ptr<const ExampleSource> source) {

@@ -101,12 +101,12 @@ class Ahead final : public Stream<Batch> {
   // The pass was begun before a fork: this process does not have its thread.
   bool is_left_behind() const { return forks_ != detail::forks(); }
   [[noreturn]] void raise_left_behind() const {
-    detail::raise_told<ValueError>(
-        "prefetch: the pass was begun before a fork, and the thread that makes its batches is in "
-        "the parent process",
-        {{"begun", detail::site_text(site_), "prefetch"},
-         detail::used_line(detail::context().call.site, "next")},
-        "begin a pass of its own in the child.");
+    throw ValueError(describe("prefetch: the pass was begun before a fork, and the thread that "
+                              "makes its batches is in "
+                              "the parent process")
+                         .told({{"begun", detail::site_text(site_), "prefetch"},
+                                detail::used_line(detail::context().call.site, "next")},
+                               "begin a pass of its own in the child."));
   }
 
   const detail::SessionStay session_{detail::context().session};  // of who asked for the pass

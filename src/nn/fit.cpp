@@ -11,7 +11,6 @@
 #include "nn/eager_scope.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
-#include "nn/told_at.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -25,7 +24,6 @@ namespace tenure::nn {
 using detail::Compiled;
 using detail::ModelAccess;
 using detail::TensorVector;
-using detail::told_at;
 using tenure::detail::CallScope;
 using tenure::detail::events::Span;
 
@@ -203,6 +201,7 @@ class FitLoop {
  private:
   template <class F>
   void each(F&& fn) {
+    const tenure::detail::CallbackScope users;
     for (const Callback& callback : options_.callbacks) fn(*callback);
   }
   bool cancelled() const { return control_ != nullptr && control_->cancelled(); }
@@ -364,8 +363,8 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
           std::shared_ptr<detail::TrainingLock>& lock;
           ~Unlock() { lock->release(); }
         } const unlock{lock};
-        return told_at("fit_async", site,
-                       [&] { return run_fit(model, std::move(data), options, &control, site); });
+        const tenure::detail::UserLine line(site, "fit_async");
+        return run_fit(model, std::move(data), options, &control, site);
       },
       site);
 }
@@ -380,39 +379,35 @@ History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
 
 History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
                    std::source_location site) const {
-  return told_at("fit", site, [&] {
-    check_options(options);
-    check_given("fit", x, site);
-    check_given("fit", y, site);
-    const detail::TrainingLock lock(*this, "fit", site);
-    return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
-  });
+  const tenure::detail::UserLine line(site, "fit");
+  check_options(options);
+  check_given("fit", x, site);
+  check_given("fit", y, site);
+  const detail::TrainingLock lock(*this, "fit", site);
+  return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
 }
 
 History Model::fit(const Dataset& batches, FitOptions options, std::source_location site) const {
-  return told_at("fit", site, [&] {
-    check_options(options);
-    const detail::TrainingLock lock(*this, "fit", site);
-    return run_fit(*this, fit_data(*this, batches, options), options, nullptr, site);
-  });
+  const tenure::detail::UserLine line(site, "fit");
+  check_options(options);
+  const detail::TrainingLock lock(*this, "fit", site);
+  return run_fit(*this, fit_data(*this, batches, options), options, nullptr, site);
 }
 
 Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
                               std::source_location site) const {
-  return told_at("fit_async", site, [&] {
-    check_options(options);
-    detail::check_alive(*base_, site, "fit_async");
-    check_given("fit_async", x, y, site);
-    return start_fit(*this, fit_data(*this, {x}, {y}, options, site), options, site);
-  });
+  const tenure::detail::UserLine line(site, "fit_async");
+  check_options(options);
+  detail::check_alive(*base_, site, "fit_async");
+  check_given("fit_async", x, y, site);
+  return start_fit(*this, fit_data(*this, {x}, {y}, options, site), options, site);
 }
 
 Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
                               std::source_location site) const {
-  return told_at("fit_async", site, [&] {
-    check_options(options);
-    return start_fit(*this, fit_data(*this, batches, options), options, site);
-  });
+  const tenure::detail::UserLine line(site, "fit_async");
+  check_options(options);
+  return start_fit(*this, fit_data(*this, batches, options), options, site);
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -422,48 +417,44 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::train_on_batch(const Batch& batch, std::source_location site) const {
-  return told_at("train_on_batch", site, [&] {
-    const detail::TrainingLock lock(*this, "train_on_batch", site);
-    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
-    reset_metrics(*compiled, site);
-    Running running;
-    running.add(detail::train_step(*this, *compiled, batch, site), 1);
-    return running.logs(*compiled, site);
-  });
+  const tenure::detail::UserLine line(site, "train_on_batch");
+  const detail::TrainingLock lock(*this, "train_on_batch", site);
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "train_on_batch", site);
+  reset_metrics(*compiled, site);
+  Running running;
+  running.add(detail::train_step(*this, *compiled, batch, site), 1);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
-  return told_at("test_on_batch", site, [&] {
-    check_given("test_on_batch", x, y, site);
-    const detail::TrainingLock lock(*this, "test_on_batch", site);
-    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
-    reset_metrics(*compiled, site);
-    Running running;
-    running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
-    return running.logs(*compiled, site);
-  });
+  const tenure::detail::UserLine line(site, "test_on_batch");
+  check_given("test_on_batch", x, y, site);
+  const detail::TrainingLock lock(*this, "test_on_batch", site);
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
+  reset_metrics(*compiled, site);
+  Running running;
+  running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
+  return running.logs(*compiled, site);
 }
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
-  return told_at("evaluate", site, [&] {
-    check_given("evaluate", x, y, site);
-    const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-    check_batches(*this, examples, options.batch_size, "evaluate");
-    return evaluate(examples.batch(options.batch_size), site);
-  });
+  const tenure::detail::UserLine line(site, "evaluate");
+  check_given("evaluate", x, y, site);
+  const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
+  check_batches(*this, examples, options.batch_size, "evaluate");
+  return evaluate(examples.batch(options.batch_size), site);
 }
 
 Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
-  return told_at("evaluate", site, [&] {
-    const detail::TrainingLock lock(*this, "evaluate", site);
-    const tenure::detail::NoScope no_scope(tenure::detail::context());
-    const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
-    Logs logs = evaluate_batches(*this, *compiled, batches, site);
-    record(with_prefix("evaluate_", logs), compiled->steps);
-    return logs;
-  });
+  const tenure::detail::UserLine line(site, "evaluate");
+  const detail::TrainingLock lock(*this, "evaluate", site);
+  const tenure::detail::NoScope no_scope(tenure::detail::context());
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
+  Logs logs = evaluate_batches(*this, *compiled, batches, site);
+  record(with_prefix("evaluate_", logs), compiled->steps);
+  return logs;
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
@@ -514,13 +505,12 @@ TensorVector predict_batches(const Model& model, const TensorVector& x, std::int
 
 TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
-  return told_at("predict", site, [&] {
-    detail::check_alive(*base_, site, "predict");
-    check_given("predict", x, site);
-    const Span span("predict", name(), site);
-    check_predicted(x, options);
-    return predict_batches(*this, x, options.batch_size, site);
-  });
+  const tenure::detail::UserLine line(site, "predict");
+  detail::check_alive(*base_, site, "predict");
+  check_given("predict", x, site);
+  const Span span("predict", name(), site);
+  check_predicted(x, options);
+  return predict_batches(*this, x, options.batch_size, site);
 }
 
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,

@@ -17,7 +17,6 @@
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loading.h"
-#include "nn/told_at.h"
 #include "ops/recorder.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
@@ -56,14 +55,15 @@ std::string next_name(const std::string& class_name) {
   return number == 0 ? stem : fmt::format("{}_{}", stem, number);
 }
 
-// What a layer tells of itself in an error of a call: where it was made, for which sizes, what it
-// was given. What an operation in it told of its own inputs gives way to that.
-std::string layer_told(const LayerBase& base, std::string problem,
-                       const std::vector<Tensor>& inputs) {
-  if (problem.find("\n\n  born ") != problem.npos) return problem;  // a layer in it did
-  problem.erase(std::min(problem.find("\n\n  input 0 "), problem.size()));
+void tell_layer(Error& error, const LayerBase& base, const std::vector<Tensor>& inputs) {
+  error.within(layer_text(base));
+  if (std::ranges::find(error.lines(), "born", &ErrorLine::label) != error.lines().end()) return;
+  tenure::detail::edit(error, [](tenure::detail::ErrorRecord& record) {
+    std::erase_if(record.lines,
+                  [](const ErrorLine& line) { return line.label.starts_with("input"); });
+  });
   const LayerState& state = LayerAccess::state(base);
-  std::vector<tenure::detail::Line> lines{line_of("born", *state.label.get())};
+  error.add(line_of("born", *state.label.get()));
   constexpr std::size_t kMost = 4;
   if (!state.weights.empty() && state.weights.size() <= kMost) {
     std::string weights;
@@ -71,30 +71,21 @@ std::string layer_told(const LayerBase& base, std::string problem,
       weights += fmt::format("{}{} {}", weights.empty() ? "" : ", ", weight.variable.name(),
                              weight.variable.shape());
     }
-    lines.push_back({"weights", weights, ""});
+    error.add({"weights", weights});
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const tenure::detail::Header* header = tenure::detail::Access::header(inputs[i]);
-    if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
+    if (header != nullptr) error.add(line_of(fmt::format("input {}", i), *header));
   }
-  const tenure::detail::UserCall& call = context().call;
-  if (call.op != nullptr) lines.push_back(tenure::detail::used_line(call.site, call.op));
-  return tenure::detail::told(problem, lines, "");
 }
 
-// Runs `fn`, and says in its errors about values which layer they are about.
+// Runs `fn`, and says in its errors about shapes and dtypes which layer they are about: where it
+// was made, its weights, and what it was given. What an operation in it told of its own inputs
+// gives way to that; where a layer within it has told, this one only names itself.
 template <class F>
 auto naming(const LayerBase& base, const std::vector<Tensor>& inputs, F&& fn) {
-  const auto text = [&](const Error& error) {
-    return layer_told(base, fmt::format("{}: {}", layer_text(base), error.what()), inputs);
-  };
-  try {
-    return fn();
-  } catch (const ShapeError& error) {
-    throw ShapeError(text(error));
-  } catch (const DtypeError& error) {
-    throw DtypeError(text(error));
-  }
+  return telling<ShapeError, DtypeError>([&](Error& error) { tell_layer(error, base, inputs); },
+                                         fn);
 }
 
 }  // namespace
@@ -243,20 +234,18 @@ namespace {
 // An error tells of the sizes that were tried: it should tell of those that the user wrote, too.
 std::vector<Tensor> call_stand_ins(LayerBase& base, const std::vector<Tensor>& arguments,
                                    const std::vector<Spec>& inputs) {
-  try {
-    return call_once(base, arguments, {});
-  } catch (const ShapeError& error) {
+  const auto tell = [&](Error& error) {
     std::string shapes;
     bool varies = false;
     for (const Spec& input : inputs) {
       shapes += fmt::format("{}{}", shapes.empty() ? "" : ", ", input.shape);
       varies = varies || std::ranges::find(input.shape, kAny) != input.shape.end();
     }
-    if (!varies) throw;
-    throw ShapeError(
-        fmt::format("{}\n\n  its inputs are {}; another size was tried where one may vary (-1).",
-                    error.what(), shapes));
-  }
+    if (!varies) return;
+    error.advise(
+        fmt::format("its inputs are {}; another size was tried where one may vary (-1).", shapes));
+  };
+  return telling<ShapeError>(tell, [&] { return call_once(base, arguments, {}); });
 }
 
 }  // namespace
@@ -367,19 +356,19 @@ void raise_count(const char* op, const LayerBase& base, const char* what,
     names +=
         fmt::format("{}\"{}\" {}", names.empty() ? "" : ", ", variable.name(), variable.shape());
   }
-  tenure::detail::raise_told<ValueError>(
-      fmt::format("{}: {} has {} {}, was given {}", op, layer_text(base), variables.size(), what,
-                  given),
-      {line_of("born", *LayerAccess::state(base).label.get()), tenure::detail::used_line(site, op)},
-      variables.empty() ? fmt::format("it has no {} yet: build it, or call it once.", what)
-                        : fmt::format("it takes a value for each of: {}.", names));
+  throw ValueError(describe("{}: {} has {} {}, was given {}", op, layer_text(base),
+                            variables.size(), what, given)
+                       .told({line_of("born", *LayerAccess::state(base).label.get()),
+                              tenure::detail::used_line(site, op)},
+                             variables.empty()
+                                 ? fmt::format("it has no {} yet: build it, or call it once.", what)
+                                 : fmt::format("it takes a value for each of: {}.", names)));
 }
 
 namespace {
 
 void check_value(const char* op, const LayerBase& base, const Variable& variable,
                  const Tensor& given, std::size_t i, std::source_location site) {
-  using tenure::detail::raise_told;
   const tenure::detail::Header& value = tenure::detail::checked(given, op, static_cast<int>(i));
   const Layout& layout = value.layout;
   if (layout.shape == variable.shape() && layout.dtype == variable.dtype()) return;
@@ -388,27 +377,29 @@ void check_value(const char* op, const LayerBase& base, const Variable& variable
       line_of("variable", *tenure::detail::Access::state(variable)->label.get()),
       line_of("value", value), tenure::detail::used_line(site, op)};
   if (layout.shape != variable.shape()) {
-    raise_told<ShapeError>(
-        fmt::format("{}: \"{}\" of {} has shape {}, value {} has {}", op, variable.name(),
-                    layer_text(base), variable.shape(), i, layout.shape),
-        lines, "nothing was changed. The values are in the order of the variables they are for.");
+    throw ShapeError(
+        describe("{}: \"{}\" of {} has shape {}, value {} has {}", op, variable.name(),
+                 layer_text(base), variable.shape(), i, layout.shape)
+            .told(
+                lines,
+                "nothing was changed. The values are in the order of the variables they are for."));
   }
-  raise_told<DtypeError>(
-      fmt::format("{}: \"{}\" of {} is {}, value {} is {}", op, variable.name(), layer_text(base),
-                  variable.dtype(), i, layout.dtype),
-      lines, fmt::format("nothing was changed: cast(value, DType::{}) first.", variable.dtype()));
+  throw DtypeError(
+      describe("{}: \"{}\" of {} is {}, value {} is {}", op, variable.name(), layer_text(base),
+               variable.dtype(), i, layout.dtype)
+          .told(lines, fmt::format("nothing was changed: cast(value, DType::{}) first.",
+                                   variable.dtype())));
 }
 
 }  // namespace
 
 void assign_values(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
                    const std::vector<Tensor>& values, std::source_location site) {
-  told_at(op, site, [&] {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      check_value(op, base, variables[i], values[i], i, site);
-    }
-    tenure::detail::assign_all(variables, values, site, op);
-  });
+  const tenure::detail::UserLine line(site, op);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    check_value(op, base, variables[i], values[i], i, site);
+  }
+  tenure::detail::assign_all(variables, values, site, op);
 }
 
 int free_layer(LayerBase& base, const LabelRef& by, std::source_location site) {
@@ -584,15 +575,14 @@ Tensor Layer::operator()(Arg x, Call call) const {
 }
 
 Tensor Layer::operator()(std::vector<Tensor> inputs, Call call, std::source_location site) const {
-  return detail::told_at(base_->class_name(), site, [&] {
-    return detail::first_of(*base_, detail::call_layer(*base_, inputs, call, site));
-  });
+  const tenure::detail::UserLine line(site, base_->class_name());
+  return detail::first_of(*base_, detail::call_layer(*base_, inputs, call, site));
 }
 
 std::vector<Tensor> Layer::apply(std::vector<Tensor> inputs, Call call,
                                  std::source_location site) const {
-  return detail::told_at(base_->class_name(), site,
-                         [&] { return detail::call_layer(*base_, inputs, call, site); });
+  const tenure::detail::UserLine line(site, base_->class_name());
+  return detail::call_layer(*base_, inputs, call, site);
 }
 
 std::string Layer::name() const { return base_->name(); }
@@ -689,10 +679,8 @@ std::vector<Tensor> Layer::get_states(std::source_location site) const {
 Tensor Layer::compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks,
                            std::source_location site) const {
   const detail::CallScope call("compute_mask", site);
-  return detail::told_at("compute_mask", site, [&] {
-    detail::check_has_input(*base_, inputs.size());
-    return base_->compute_mask(inputs, masks);
-  });
+  detail::check_has_input(*base_, inputs.size());
+  return base_->compute_mask(inputs, masks);
 }
 
 Spec Layer::output_spec(const std::vector<Spec>& inputs) const {

@@ -22,12 +22,12 @@ namespace detail {
 void raise_busy(const char* what, const LayerBase& base, std::source_location since,
                 std::source_location site) {
   tenure::detail::throw_recorded<BusyError>(
-      tenure::detail::told(fmt::format("{}: {} is being trained by the fit started at {}", what,
-                                       layer_text(base), site_text(since)),
-                           {line_of("born", *LayerAccess::state(base).label.get()),
-                            {"busy", site_text(since), "fit"},
-                            tenure::detail::used_line(site, what)},
-                           "wait for the fit, or cancel it, first."),
+      describe("{}: {} is being trained by the fit started at {}", what, layer_text(base),
+               site_text(since))
+          .told({line_of("born", *LayerAccess::state(base).label.get()),
+                 {"busy", site_text(since), "fit"},
+                 tenure::detail::used_line(site, what)},
+                "wait for the fit, or cancel it, first."),
       site);
 }
 

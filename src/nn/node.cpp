@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "nn/config.h"
 #include "nn/input_layer.h"
 #include "nn/layer_state.h"
-#include "nn/told_at.h"
 
 namespace tenure::nn {
 
@@ -25,8 +25,8 @@ std::vector<Node> Layer::apply(std::vector<Node> inputs, std::source_location si
   std::vector<Spec> specs;
   specs.reserve(inputs.size());
   for (const Node& input : inputs) specs.push_back({input.shape(), input.dtype()});
-  std::vector<Spec> outputs = detail::told_at(
-      base_->class_name(), site, [&] { return detail::output_specs(*base_, specs, site); });
+  const tenure::detail::UserLine line(site, base_->class_name());
+  std::vector<Spec> outputs = detail::output_specs(*base_, specs, site);
   const std::size_t count = outputs.size();
   const auto call = std::make_shared<const detail::NodeCall>(
       detail::NodeCall{*this, std::move(inputs), std::move(outputs), site});

@@ -86,12 +86,12 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
   for (const Variable& variable : variables) {
     if (!found.emplace(variable.id(), state.slots.size() + made.size()).second) continue;
     if (!is_floating(variable.dtype())) {
-      tenure::detail::raise_told<DtypeError>(
-          fmt::format("{}: variable \"{}\" is {}: only floating-point ones can be trained",
-                      text_of(base), variable.name(), variable.dtype()),
-          {line_of("born", *tenure::detail::Access::state(variable)->label.get()),
-           tenure::detail::used_line(site, text_of(base))},
-          "leave it out, or make it with .trainable = false.");
+      throw DtypeError(
+          describe("{}: variable \"{}\" is {}: only floating-point ones can be trained",
+                   text_of(base), variable.name(), variable.dtype())
+              .told({line_of("born", *tenure::detail::Access::state(variable)->label.get()),
+                     tenure::detail::used_line(site, text_of(base))},
+                    "leave it out, or make it with .trainable = false."));
     }
     const std::string owner = variable.name().empty() ? "variable" : variable.name();
     std::vector<Variable> slots;
@@ -113,33 +113,33 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                               const std::vector<Tensor>& gradients,
                                               const std::vector<Variable>& variables,
                                               std::source_location site) {
-  using tenure::detail::Access, tenure::detail::raise_told, tenure::detail::used_line;
+  using tenure::detail::Access, tenure::detail::used_line;
   const auto born = [&base] {
     const std::source_location made = OptimizerAccess::state(base).label->site;
     return tenure::detail::Line{"born", site_text(made), text_of(base)};
   };
   if (gradients.size() != variables.size()) {
-    raise_told<ValueError>(fmt::format("{}: {} gradients for {} variables", text_of(base),
-                                       gradients.size(), variables.size()),
-                           {born(), used_line(site, "apply")},
-                           "give one gradient for each variable, in their order.");
+    throw ValueError(describe("{}: {} gradients for {} variables", text_of(base), gradients.size(),
+                              variables.size())
+                         .told({born(), used_line(site, "apply")},
+                               "give one gradient for each variable, in their order."));
   }
   std::vector<std::size_t> given;
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
     if (!variable.defined()) {
-      raise_told<ValueError>(
-          fmt::format("{}: variable {} is an empty handle (default-made or moved from)",
-                      text_of(base), i),
-          {born(), used_line(site, "apply")}, "put a variable into it first, or leave it out.");
+      throw ValueError(describe("{}: variable {} is an empty handle (default-made or moved from)",
+                                text_of(base), i)
+                           .told({born(), used_line(site, "apply")},
+                                 "put a variable into it first, or leave it out."));
     }
     const tenure::detail::Label& label = *Access::state(variable)->label.get();
     if (!seen.insert(variable.id()).second) {
-      raise_told<ValueError>(
-          fmt::format("{}: variable \"{}\" was given twice", text_of(base), variable.name()),
-          {born(), line_of("variable", label), used_line(site, "apply")},
-          "add up its gradients, and give it once.");
+      throw ValueError(
+          describe("{}: variable \"{}\" was given twice", text_of(base), variable.name())
+              .told({born(), line_of("variable", label), used_line(site, "apply")},
+                    "add up its gradients, and give it once."));
     }
     if (!gradients[i].defined()) continue;
     const tenure::detail::Header& gradient = tenure::detail::checked(gradients[i], "apply");
@@ -147,16 +147,16 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                                   line_of("gradient", gradient),
                                                   used_line(site, "apply")};
     if (gradient.layout.shape != variable.shape()) {
-      raise_told<ShapeError>(
-          fmt::format("{}: variable \"{}\" has shape {}, its gradient {}", text_of(base),
-                      variable.name(), variable.shape(), gradient.layout.shape),
-          lines, "gradients come in the order of the variables they are for.");
+      throw ShapeError(
+          describe("{}: variable \"{}\" has shape {}, its gradient {}", text_of(base),
+                   variable.name(), variable.shape(), gradient.layout.shape)
+              .told(lines, "gradients come in the order of the variables they are for."));
     }
     if (gradient.layout.dtype != variable.dtype()) {
-      raise_told<DtypeError>(
-          fmt::format("{}: variable \"{}\" is {}, its gradient {}", text_of(base), variable.name(),
-                      variable.dtype(), gradient.layout.dtype),
-          lines, fmt::format("cast(gradient, DType::{}) first.", variable.dtype()));
+      throw DtypeError(
+          describe("{}: variable \"{}\" is {}, its gradient {}", text_of(base), variable.name(),
+                   variable.dtype(), gradient.layout.dtype)
+              .told(lines, fmt::format("cast(gradient, DType::{}) first.", variable.dtype())));
     }
     given.push_back(i);
   }
@@ -165,11 +165,11 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
     for (const Variable& each : variables) {
       names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name());
     }
-    raise_told<ValueError>(
-        fmt::format("{}: no variable has a gradient: {}: does the loss depend on them?",
-                    text_of(base), names),
-        {born(), used_line(site, "apply")},
-        "compute the loss from them while the tape records, by read() or as operands.");
+    throw ValueError(
+        describe("{}: no variable has a gradient: {}: does the loss depend on them?", text_of(base),
+                 names)
+            .told({born(), used_line(site, "apply")},
+                  "compute the loss from them while the tape records, by read() or as operands."));
   }
   return given;
 }

@@ -168,11 +168,10 @@ std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
   ModelState& state = ModelAccess::state(model);
   const std::lock_guard lock(state.mutex);
   if (state.compiled == nullptr) {
-    tenure::detail::raise_told<ValueError>(
-        fmt::format("{}: {} is not compiled", what, layer_text(ModelAccess::base(model))),
-        {line_of("born", *LayerAccess::state(model).label.get()),
-         tenure::detail::used_line(site, what)},
-        "call compile({.optimizer = ..., .loss = ...}) first.");
+    throw ValueError(describe("{}: {} is not compiled", what, layer_text(ModelAccess::base(model)))
+                         .told({line_of("born", *LayerAccess::state(model).label.get()),
+                                tenure::detail::used_line(site, what)},
+                               "call compile({.optimizer = ..., .loss = ...}) first."));
   }
   return state.compiled;
 }

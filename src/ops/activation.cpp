@@ -123,7 +123,7 @@ Tensor leaky_relu(Arg x, double alpha) { return call(kLeakyRelu, std::move(x), A
 Tensor prelu(Arg x, Arg alpha) { return call(kPrelu, x, alpha); }
 
 Tensor elu(Arg x, double alpha) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("elu", site);
   Tensor values = as_float("elu", std::move(x));
   Tensor below = elu(values) * alpha;

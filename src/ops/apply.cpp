@@ -81,7 +81,7 @@ class PinnedInputs {
            std::source_location site) {
     Header* const found = Access::header(in[pinned_]);
     if (found == nullptr) [[unlikely]] {
-      detail::raise_empty(op_name(context, op), static_cast<int>(pinned_));
+      detail::raise_empty(op_name(context, op), static_cast<int>(pinned_), site);
     }
     Header& header = *found;
     if (!try_pin(header)) [[unlikely]] {
@@ -162,8 +162,7 @@ struct Copies {
 // Step 5: memory for one result, taken over from an input where the rule allows it.
 template <std::size_t n>
 StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
-                          AttrsRef attrs, std::size_t output, const Layout& layout,
-                          Device device) {
+                          AttrsRef attrs, std::size_t output, const Layout& layout, Device device) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!may_take(op, attrs, i, in[i].layout, output, layout)) continue;
     if (StorageRef taken = detail::take_for_reuse(in[i])) return taken;
@@ -345,12 +344,12 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
     tell(watch, running, inputs.layouts(), out);
 }
 
-// What an operation refuses, with where each of its inputs came from.
-[[gnu::noinline]] std::string with_inputs(const Error& error, const Context& context,
-                                          const OpDef& op, std::span<const Tensor> in,
-                                          std::source_location site) {
-  std::string problem = error.what();
-  if (problem.find("\n\n  ") != problem.npos) return problem;  // one within it has told
+// What an operation refuses tells where each of its inputs came from, unless one within it did.
+[[gnu::noinline, gnu::cold]] void tell_inputs(Error& error, const Context& context, const OpDef& op,
+                                              std::span<const Tensor> in,
+                                              std::source_location site) {
+  const std::vector<detail::Line>& told = error.lines();
+  if (!told.empty() && told.front().label != "used") return;
   constexpr std::size_t kMostTold = 16;
   std::vector<detail::Line> lines;
   for (std::size_t i = 0; i < std::min(in.size(), kMostTold); ++i) {
@@ -358,11 +357,10 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
     if (header != nullptr) lines.push_back(line_of(fmt::format("input {}", i), *header));
   }
   if (in.size() > kMostTold) {
-    lines.push_back({"inputs", fmt::format("and {} more", in.size() - kMostTold), ""});
+    lines.push_back({"inputs", fmt::format("and {} more", in.size() - kMostTold)});
   }
-  const bool called = context.call.op != nullptr;
-  lines.push_back(detail::used_line(called ? context.call.site : site, op_name(context, op)));
-  return detail::told(problem, lines, "");
+  lines.push_back(detail::used_line(site, op_name(context, op)));
+  detail::edit(error, [&](detail::ErrorRecord& record) { record.lines = std::move(lines); });
 }
 
 }  // namespace
@@ -382,21 +380,20 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
     } else {
       run_eager<kAnyNumber, kAnyNumber>(context, op, in, attrs, site, out);
     }
-  } catch (const ShapeError& error) {
-    throw ShapeError(with_inputs(error, context, op, in, site));
-  } catch (const DtypeError& error) {
-    throw DtypeError(with_inputs(error, context, op, in, site));
-  } catch (const ValueError& error) {
-    throw ValueError(with_inputs(error, context, op, in, site));
-  } catch (const OutOfMemoryError& error) {
-    const bool called = context.call.op != nullptr;
-    detail::raise_with_use(error, called ? context.call.site : site, op_name(context, op));
+  } catch (OutOfMemoryError& error) {
+    detail::add_use(error, site, op_name(context, op));
+    throw;
+  } catch (LifetimeError&) {
+    throw;
+  } catch (Error& error) {
+    tell_inputs(error, context, op, in, site);
+    throw;
   }
 }
 
 void raise_problem(const Problem& problem, const char* op) {
   const auto& [a, b, c] = problem.values;
-  raise<ValueError>("{}: {}", op, fmt::format(fmt::runtime(problem.format), a, b, c));
+  raise<ValueError>(fmt::runtime(fmt::format("{{3}}: {}", problem.format)), a, b, c, op);
 }
 
 KernelTable& kernel_table(DeviceType device) {

@@ -2,6 +2,7 @@
 #include "ops/arithmetic.h"
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/call.h"
 #include "ops/complex.h"
 #include "ops/elementwise.h"
@@ -143,6 +144,7 @@ Tensor operator*(Arg a, Arg b) { return call(kMul, a, b); }
 Tensor operator/(Arg a, Arg b) { return call(kDiv, a, b); }
 
 Tensor add_n(std::vector<Tensor> tensors, std::source_location site) {
+  const detail::UserLine line(site);
   if (tensors.empty()) raise<ValueError>("add_n: no tensors to add");
   std::vector<Arg> args;
   std::vector<Arg*> each;
@@ -159,7 +161,7 @@ namespace {
 
 // The handle is moved in, so its bytes may become the result's; on an error it is as before.
 Tensor& assign_from(const OpDef& op, Tensor& a, Arg& b) {
-  const std::source_location site = b.site();
+  const detail::UserLine site(b.site());
   Arg left(a, site);
   Arg check = b;
   std::array<Tensor, 2> in;

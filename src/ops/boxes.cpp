@@ -139,7 +139,7 @@ namespace {
 // Runs an op of the family on boxes and scores as a user wrote them; errors name what was called.
 void suppress(const OpDef& op, const OpDef& called, Arg& boxes, Arg& scores, SuppressionAttrs attrs,
               std::span<Tensor> out) {
-  const std::source_location site = boxes.site();
+  const detail::UserLine site(boxes.site());
   std::array<Tensor, 2> in;
   take(called, std::array{&boxes, &scores}, in);
   called.settle(called.name, in, &attrs);

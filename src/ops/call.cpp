@@ -84,6 +84,7 @@ Tensor call(const OpDef& op, Arg& a, Arg& b, AttrsRef attrs) {
     in[0] = std::move(a).tensor();
     in[1] = std::move(b).tensor();
   } else {
+    const detail::UserLine line(site);
     take(op, std::array{&a, &b}, in);
   }
   Tensor out;

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/promote.h"
 
@@ -20,7 +21,7 @@ Tensor call(const OpDef& op, Arg&& x);
 Tensor call(const OpDef& op, Arg& a, Arg& b, AttrsRef attrs = {});
 template <class A>
 Tensor call(const OpDef& op, Arg&& x, A attrs) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor in = take(op, std::move(x));
   if (op.settle != nullptr) op.settle(op.name, {&in, 1}, &attrs);
   Tensor out;

@@ -82,7 +82,7 @@ constinit const OpDef kAngle{
     .grad = [](GradContext& g) -> Grads { return complex(0, g.dy()) / conj(g.x()); }};
 
 Tensor float_part(Arg& x, int input) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return scalar_tensor("complex", *x.scalar(), DType::float32, site);
   return operand_as("complex", input, std::move(x).tensor(), DType::float32, site);
 }
@@ -93,7 +93,7 @@ bool is_real(const char* op, const Arg& x) {
 
 // A tensor of its own with the same value.
 Tensor itself(const char* op, Arg& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(op, site);
   return as_tensor(op, std::move(x)).clone(site);
 }
@@ -101,7 +101,7 @@ Tensor itself(const char* op, Arg& x) {
 }  // namespace
 
 Tensor as_complex(const char* op, Arg&& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), DType::complex64, site);
   return operand_as(op, 0, std::move(x).tensor(), DType::complex64, site);
 }
@@ -116,7 +116,7 @@ Family complex_ops() {
 using namespace ops;
 
 Tensor complex(Arg real, Arg imag) {
-  const std::source_location site = real.site();
+  const detail::UserLine site(real.site());
   Tensor a = float_part(real, 0);
   Tensor b = float_part(imag, 1);
   return apply(kComplex, {}, site, std::move(a), std::move(b));

@@ -203,7 +203,7 @@ ConvShapes shapes_for(const char* op, int axes, bool depthwise, const Tensor& x,
 
 Tensor conv(const OpDef& op, int axes, bool depthwise, Arg& x, Arg& filter,
             const ConvOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(op.name, site);
   auto [image, weights] = operands(op.name, std::array{&x, &filter}, site);
   const ConvShapes shapes = shapes_for(op.name, axes, depthwise, image, weights, options);
@@ -222,7 +222,7 @@ Shape wanted_shape(const ConvShapes& shapes, bool channels_first, bool batched) 
 
 Tensor grad_input(const OpDef& op, const char* name, int axes, bool depthwise, Arg& dy, Arg& filter,
                   const Shape& x_shape, const ConvOptions& options) {
-  const std::source_location site = dy.site();
+  const detail::UserLine site(dy.site());
   const detail::CallScope call(name, site);
   auto [gradient, weights] = operands(name, std::array{&dy, &filter}, site);
   const ConvShapes shapes = conv_shapes(name, axes, depthwise, x_shape, weights.shape(), options);
@@ -240,7 +240,7 @@ Tensor grad_input(const OpDef& op, const char* name, int axes, bool depthwise, A
 
 Tensor grad_filter(const OpDef& op, int axes, bool depthwise, Arg& x, Arg& dy,
                    const Shape& filter_shape, const ConvOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(op.name, site);
   auto [image, gradient] = operands(op.name, std::array{&x, &dy}, site);
   const ConvShapes shapes =
@@ -331,7 +331,7 @@ Tensor channel_vector(const Tensor& bias, std::int64_t channels, bool first) {
 
 Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, Arg& filter,
                   const FusedOptions& fused, const ConvOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(op.name, site);
   Operands in = fused_operands(op.name, x, filter, fused, site);
   const ConvShapes shapes = shapes_for(op.name, 2, depthwise, in.a, in.b, options);
@@ -410,7 +410,7 @@ Tensor depthwise_conv2d(Arg x, Arg filter, const ConvOptions& options) {
 
 Tensor separable_conv2d(Arg x, Arg depthwise, Arg pointwise, const ConvOptions& options) {
   constexpr const char* kName = "separable_conv2d";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   auto [image, each, all] = ops::operands(kName, std::array{&x, &depthwise, &pointwise}, site);
   const Shape& shape = all.shape();
@@ -484,7 +484,7 @@ Tensor fused_depthwise_conv2d(Arg x, Arg filter, const FusedOptions& fused,
 
 Tensor fused_matmul(Arg a, Arg b, const FusedOptions& fused, const MatmulOptions& options) {
   constexpr const char* kName = "fused_matmul";
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   const detail::CallScope call(kName, site);
   ops::Operands in = ops::fused_operands(kName, a, b, fused, site);
   Tensor y = matmul(std::move(in.a), std::move(in.b), options);

@@ -56,7 +56,7 @@ constinit const OpDef kHistogram{
 
 Tensor count(const char* name, Arg& x, Arg* weights, std::int64_t size, bool binary,
              int most_rank) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   std::vector<Tensor> in{index_operand(name, 0, std::move(x))};
   const Shape& shape = in[0].shape();
@@ -105,7 +105,7 @@ Tensor dense_bincount(Arg x, std::int64_t size, DenseBincountOptions options) {
 }
 
 Tensor histogram(Arg x, double low, double high, std::int64_t bins) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = as_number("histogram", std::move(x));
   if (!(low < high) || !std::isfinite(high - low)) {
     raise<ValueError>("histogram: low {} is not below high {}", low, high);

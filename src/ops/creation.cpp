@@ -88,12 +88,12 @@ Tensor create(const OpDef& op, AttrsRef attrs, std::source_location site) {
 
 Tensor fill(const char* name, const Shape& shape, const Scalar& value, DType dtype,
             std::source_location site) {
+  const detail::CallScope call(name, site);
   detail::check_shape(name, shape, dtype);
   if (!value.fits(dtype)) {
     raise<DtypeError>("{}: {} is not exactly a value of {}", name, value, dtype);
   }
   const FillAttrs attrs{shape, dtype, value};
-  const detail::CallScope call(name, site);
   return create(kFill, ref(attrs), site);
 }
 
@@ -131,14 +131,17 @@ Tensor full(const Shape& shape, Scalar value, DType dtype, std::source_location 
 }
 
 Tensor zeros_like(const Tensor& like, std::source_location site) {
+  const detail::UserLine line(site);
   return fill("zeros_like", like.shape(), 0, like.dtype(), site);
 }
 
 Tensor ones_like(const Tensor& like, std::source_location site) {
+  const detail::UserLine line(site);
   return fill("ones_like", like.shape(), 1, like.dtype(), site);
 }
 
 Tensor full_like(const Tensor& like, Scalar value, std::source_location site) {
+  const detail::UserLine line(site);
   return fill("full_like", like.shape(), value, like.dtype(), site);
 }
 
@@ -156,6 +159,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::source_location site)
 }
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, std::source_location site) {
+  const detail::UserLine line(site);
   const double span = stop.to_double() - start.to_double();
   if (step.to_double() == 0 || !std::isfinite(span) || !std::isfinite(step.to_double())) {
     raise<ValueError>("arange: no range from {} to {} by {}", start, stop, step);
@@ -169,12 +173,14 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, std::source_l
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype,
                 std::source_location site) {
+  const detail::UserLine line(site);
   if (count < 0) raise<ValueError>("linspace: a negative count: {}", count);
   const LinspaceAttrs attrs{start, stop, count, dtype};
   return create(kLinspace, ref(attrs), site);
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype, std::source_location site) {
+  const detail::UserLine line(site);
   if (columns == -1) columns = rows;
   detail::check_shape("eye", Shape{rows, columns}, dtype);
   const EyeAttrs attrs{rows, columns, dtype};

@@ -84,9 +84,9 @@ Family custom_ops() {
 Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
                        const std::vector<Tensor>& inputs, std::source_location site) {
   if (!forward) {
-    detail::raise_told<ValueError>("custom_gradient: the function of the value is empty",
-                                   {detail::used_line(site, "custom_gradient")},
-                                   "give it one that can be called.");
+    throw ValueError(
+        describe("custom_gradient: the function of the value is empty")
+            .told({detail::used_line(site, "custom_gradient")}, "give it one that can be called."));
   }
   detail::Context& context = detail::context();
   CustomResult result;
@@ -101,9 +101,9 @@ Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor
     result = forward(own_inputs);
   }
   if (!result.gradient) {
-    detail::raise_told<ValueError>("custom_gradient: no gradient function was returned",
-                                   {detail::used_line(site, "custom_gradient")},
-                                   "return CustomResult{value, [=](Tensor dy) { ... }}.");
+    throw ValueError(describe("custom_gradient: no gradient function was returned")
+                         .told({detail::used_line(site, "custom_gradient")},
+                               "return CustomResult{value, [=](Tensor dy) { ... }}."));
   }
   if (ops::Tracer* trace = context.trace) {
     return trace->with_gradient(result.value, inputs, result.gradient, site);

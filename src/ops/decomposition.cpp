@@ -346,7 +346,7 @@ Tensor run(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_lo
 }
 
 Tensor run_on_matrices(const OpDef& op, Arg& x, bool square_ones) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(op, AttrsRef{}, site, matrices(op.name, std::move(x), square_ones));
 }
 
@@ -364,7 +364,7 @@ Family decomposition_ops() {
 using namespace ops;
 
 Tensor cholesky(Arg x, CholeskyOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("cholesky", site);
   Tensor in = matrices("cholesky", std::move(x), true);
   if (!options.upper) return apply(kCholesky, AttrsRef{}, site, std::move(in));
@@ -373,14 +373,14 @@ Tensor cholesky(Arg x, CholeskyOptions options) {
 }
 
 Tensor triangular_solve(Arg a, Arg b, TriangularSolveOptions options) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   std::array<Tensor, 2> in = equation("triangular_solve", a, b, true);
   const TriangularAttrs attrs{options.lower, options.transpose};
   return run(kTriangularSolve, in, ref(attrs), site);
 }
 
 Tensor solve(Arg a, Arg b, SolveOptions options) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   const detail::CallScope call("solve", site);
   std::array<Tensor, 2> in = equation("solve", a, b, true);
   if (options.transpose) in[0] = matrix_transpose(Arg(std::move(in[0]), site));
@@ -388,7 +388,7 @@ Tensor solve(Arg a, Arg b, SolveOptions options) {
 }
 
 Tensor lstsq(Arg a, Arg b) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   const detail::CallScope call("lstsq", site);
   const auto [matrix, rhs] = equation("lstsq", a, b, false);
   const Shape& shape = matrix.shape();
@@ -410,7 +410,7 @@ Tensor singular_values(Arg x) { return run_on_matrices(kSingularValues, x, false
 Tensor eigvalsh(Arg x) { return run_on_matrices(kEigvalsh, x, true); }
 
 Slogdet slogdet(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor in = matrices("slogdet", std::move(x), true);
   std::array<Tensor, 2> out;
   apply_into(kSlogdet, {&in, 1}, {}, site, out);
@@ -418,14 +418,14 @@ Slogdet slogdet(Arg x) {
 }
 
 Tensor log_determinant(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("log_determinant", site);
   auto [sign, magnitude] = slogdet(Arg(matrices("log_determinant", std::move(x), true), site));
   return log(std::move(sign)) + std::move(magnitude);
 }
 
 Qr qr(Arg x, QrOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor in = matrices("qr", std::move(x), false);
   const FullAttrs attrs{options.full_matrices};
   std::array<Tensor, 2> out;
@@ -434,7 +434,7 @@ Qr qr(Arg x, QrOptions options) {
 }
 
 Svd svd(Arg x, SvdOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("svd", site);
   Tensor in = matrices("svd", std::move(x), false);
   const FullAttrs attrs{options.full_matrices};
@@ -444,7 +444,7 @@ Svd svd(Arg x, SvdOptions options) {
 }
 
 Eigh eigh(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("eigh", site);
   Tensor in = matrices("eigh", std::move(x), true);
   std::array<Tensor, 2> out;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/pooling.h"
@@ -100,7 +101,7 @@ Family dilation_ops() {
 using namespace ops;
 
 Tensor dilation2d(Arg x, Arg filter, const DilationOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   std::array<Tensor, 2> in;
   unify("dilation2d", std::array{&x, &filter}, in, true);
   const Shape& window = in[1].shape();

@@ -243,14 +243,14 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
 }
 
 Tensor einsum(std::string_view equation, Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   std::vector<Tensor> tensors;
   tensors.push_back(as_tensor("einsum", std::move(x)));
   return einsum(equation, std::move(tensors), site);
 }
 
 Tensor einsum(std::string_view equation, Arg a, Arg b) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   std::vector<Tensor> tensors(2);
   unify("einsum", std::array{&a, &b}, tensors, false);
   return einsum(equation, std::move(tensors), site);

@@ -174,7 +174,7 @@ Tensor fitted(Tensor x, std::int64_t length, double value = 0) {
 
 // Over the last axis, and over the one before it as the last of the transpose.
 Tensor both_axes(const char* name, Tensor (*run)(Arg), Arg& x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   Tensor z = as_complex(name, std::move(x));
   check_rank(name, z.shape(), 2);
@@ -186,8 +186,8 @@ Tensor both_axes(const char* name, Tensor (*run)(Arg), Arg& x) {
 
 Tensor cosine_window(const char* name, std::int64_t length, double mean, double swing,
                      std::source_location site) {
-  if (length < 0) raise<ShapeError>("{}: a negative length: {}", name, length);
   const detail::CallScope call(name, site);
+  if (length < 0) raise<ShapeError>("{}: a negative length: {}", name, length);
   detail::check_shape(name, {length}, DType::float32);
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(length));
@@ -222,7 +222,7 @@ Tensor fft2d(Arg x) { return both_axes("fft2d", fft, x); }
 Tensor ifft2d(Arg x) { return both_axes("ifft2d", ifft, x); }
 
 Tensor rfft(Arg x, std::optional<std::int64_t> length) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("rfft", site);
   Tensor signal = as_float("rfft", std::move(x));
   check_rank("rfft", signal.shape(), 1);
@@ -233,7 +233,7 @@ Tensor rfft(Arg x, std::optional<std::int64_t> length) {
 }
 
 Tensor irfft(Arg x, std::optional<std::int64_t> length) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("irfft", site);
   Tensor spectrum = as_complex("irfft", std::move(x));
   check_rank("irfft", spectrum.shape(), 1);
@@ -244,7 +244,7 @@ Tensor irfft(Arg x, std::optional<std::int64_t> length) {
 }
 
 Tensor frame(Arg signal, std::int64_t length, std::int64_t step, FrameOptions options) {
-  const std::source_location site = signal.site();
+  const detail::UserLine site(signal.site());
   const detail::CallScope call("frame", site);
   Tensor x = as_tensor("frame", std::move(signal));
   check_rank("frame", x.shape(), 1);
@@ -261,7 +261,7 @@ Tensor frame(Arg signal, std::int64_t length, std::int64_t step, FrameOptions op
 }
 
 Tensor overlap_and_add(Arg frames, std::int64_t step) {
-  const std::source_location site = frames.site();
+  const detail::UserLine site(frames.site());
   Tensor x = as_tensor("overlap_and_add", std::move(frames));
   check_rank("overlap_and_add", x.shape(), 2);
   if (step < 1) raise<ShapeError>("overlap_and_add: step {} must be above 0", step);
@@ -279,7 +279,7 @@ Tensor hamming_window(std::int64_t length, std::source_location site) {
 }
 
 Tensor stft(Arg signal, std::int64_t frame_length, std::int64_t frame_step, StftOptions options) {
-  const std::source_location site = signal.site();
+  const detail::UserLine site(signal.site());
   const detail::CallScope call("stft", site);
   Tensor frames = frame(std::move(signal), frame_length, frame_step);
   const Tensor window = options.window.defined() ? options.window : hann_window(frame_length, site);

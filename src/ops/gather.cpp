@@ -234,7 +234,7 @@ constinit const OpDef kWhereIndices{.name = "where_indices",
                                     .no_gradient = "an index changes only in steps"};
 
 Tensor scatter(const OpDef& op, Arg& x, Arg& indices, Arg& updates) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   std::array<Tensor, 3> in;
   in[0] = live_operand(op.name, 0, std::move(x));
   in[1] = index_operand(op.name, 1, std::move(indices));
@@ -275,7 +275,7 @@ Family gather_ops() {
 using namespace ops;
 
 Tensor gather(Arg x, Arg indices, GatherOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor table = live_operand("gather", 0, std::move(x));
   Tensor index = index_operand("gather", 1, std::move(indices));
   const Shape& shape = table.shape();
@@ -289,7 +289,7 @@ Tensor gather(Arg x, Arg indices, GatherOptions options) {
 }
 
 Tensor gather_nd(Arg x, Arg indices) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor table = live_operand("gather_nd", 0, std::move(x));
   Tensor index = index_operand("gather_nd", 1, std::move(indices));
   return apply(kGatherNd, {}, site, std::move(table), std::move(index));
@@ -297,7 +297,7 @@ Tensor gather_nd(Arg x, Arg indices) {
 
 Tensor take_along_axis(Arg x, Arg indices, int axis) {
   constexpr const char* kName = "take_along_axis";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor table = live_operand(kName, 0, std::move(x));
   Tensor index = index_operand(kName, 1, std::move(indices));
@@ -319,7 +319,7 @@ Tensor take_along_axis(Arg x, Arg indices, int axis) {
 }
 
 Tensor scatter_nd(Arg indices, Arg updates, const Shape& shape) {
-  const std::source_location site = indices.site();
+  const detail::UserLine site(indices.site());
   Tensor index = index_operand("scatter_nd", 0, std::move(indices));
   Tensor values = live_operand("scatter_nd", 1, std::move(updates));
   detail::check_shape("scatter_nd", shape, values.dtype());
@@ -341,7 +341,7 @@ Tensor tensor_scatter_max(Arg x, Arg indices, Arg updates) {
 }
 
 Tensor one_hot(Arg indices, std::int64_t depth, OneHotOptions options) {
-  const std::source_location site = indices.site();
+  const detail::UserLine site(indices.site());
   Tensor index = index_operand("one_hot", 0, std::move(indices));
   const int rank = index.rank() + 1;
   if (depth < 0) raise<ShapeError>("one_hot: a depth of {}", depth);
@@ -362,7 +362,7 @@ Tensor one_hot(Arg indices, std::int64_t depth, OneHotOptions options) {
 }
 
 Tensor where_indices(Arg condition) {
-  const std::source_location site = condition.site();
+  const detail::UserLine site(condition.site());
   Tensor tensor = live_operand("where_indices", 0, std::move(condition));
   tensor = operand_as("where_indices", 0, std::move(tensor), DType::boolean, site);
   return apply(kWhereIndices, ref(CastAttrs{DType::int32}), site, std::move(tensor));
@@ -370,7 +370,7 @@ Tensor where_indices(Arg condition) {
 
 Tensor boolean_mask(Arg x, Arg mask, int axis) {
   constexpr const char* kName = "boolean_mask";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor tensor = live_operand(kName, 0, std::move(x));
   Tensor chosen = live_operand(kName, 1, std::move(mask));

@@ -195,7 +195,7 @@ constinit const OpDef kFlip{.name = "flip_image",
                             .grad = linear<&kFlip, AxisAttrs>};
 
 Tensor flipped(const char* op, Arg& images, int from_end) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   const detail::CallScope call(op, site);
   Tensor tensor = as_tensor(op, std::move(images));
   check_images(op, tensor.shape());
@@ -370,14 +370,14 @@ namespace image {
 using namespace ops;
 
 Tensor resize_bilinear(Arg images, const Shape& size, ResizeOptions options) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   Tensor values = as_float("resize_bilinear", std::move(images));
   const ResizeAttrs attrs = resize_attrs("resize_bilinear", values.shape(), size, options);
   return apply(kResizeBilinear, ref(attrs), site, std::move(values));
 }
 
 Tensor resize_nearest(Arg images, const Shape& size, ResizeOptions options) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   Tensor values = as_tensor("resize_nearest", std::move(images));
   const ResizeAttrs attrs = resize_attrs("resize_nearest", values.shape(), size, options);
   return apply(kResizeNearest, ref(attrs), site, std::move(values));
@@ -386,7 +386,7 @@ Tensor resize_nearest(Arg images, const Shape& size, ResizeOptions options) {
 Tensor crop_and_resize(Arg images, Arg boxes, Arg box_indices, const Shape& size,
                        CropOptions options) {
   const char* op = "crop_and_resize";
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   const detail::CallScope call(op, site);
   Tensor pictures = as_float(op, std::move(images));
   Tensor of_boxes = std::move(boxes).tensor();
@@ -425,7 +425,7 @@ Tensor flip_left_right(Arg images) { return flipped("flip_left_right", images, 2
 Tensor flip_up_down(Arg images) { return flipped("flip_up_down", images, 3); }
 
 Tensor rotate_with_offset(Arg images, double radians, const RotateOptions& options) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   Tensor values = as_float("rotate_with_offset", std::move(images));
   check_images("rotate_with_offset", values.shape());
   const double fill = options.fill_value;
@@ -438,7 +438,7 @@ Tensor rotate_with_offset(Arg images, double radians, const RotateOptions& optio
 }
 
 Tensor transform(Arg images, Arg transforms, const TransformOptions& options) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   Tensor values = as_float("transform", std::move(images));
   Tensor rows = std::move(transforms).tensor();
   check_images("transform", values.shape());
@@ -464,7 +464,7 @@ Tensor transform(Arg images, Arg transforms, const TransformOptions& options) {
 }
 
 Tensor rgb_to_grayscale(Arg images) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   const detail::CallScope call("rgb_to_grayscale", site);
   Tensor values = as_tensor("rgb_to_grayscale", std::move(images));
   if (values.rank() < 2 || values.shape()[-1] != 3) {
@@ -476,7 +476,7 @@ Tensor rgb_to_grayscale(Arg images) {
 }
 
 Tensor grayscale_to_rgb(Arg images) {
-  const std::source_location site = images.site();
+  const detail::UserLine site(images.site());
   const detail::CallScope call("grayscale_to_rgb", site);
   Tensor values = as_tensor("grayscale_to_rgb", std::move(images));
   if (values.rank() < 2 || values.shape()[-1] != 1) {
@@ -488,7 +488,7 @@ Tensor grayscale_to_rgb(Arg images) {
 }
 
 Tensor threshold(Arg image, ThresholdOptions options) {
-  const std::source_location site = image.site();
+  const detail::UserLine site(image.site());
   const detail::CallScope call("threshold", site);
   Tensor gray = as_float("threshold", std::move(image));
   const Shape& shape = gray.shape();

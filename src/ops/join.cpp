@@ -64,6 +64,7 @@ Family join_ops() {
 }  // namespace ops
 
 Tensor concat(std::vector<Tensor> tensors, int axis, std::source_location site) {
+  const detail::UserLine line(site);
   if (tensors.empty()) raise<ValueError>("concat: no tensors to join");
   DType dtype = detail::checked(tensors[0], "concat", 0).layout.dtype;
   for (std::size_t i = 1; i < tensors.size(); ++i) {
@@ -79,8 +80,8 @@ Tensor concat(std::vector<Tensor> tensors, int axis, std::source_location site) 
 }
 
 Tensor stack(std::vector<Tensor> tensors, int axis, std::source_location site) {
-  if (tensors.empty()) raise<ValueError>("stack: no tensors to join");
   const detail::CallScope call("stack", site);
+  if (tensors.empty()) raise<ValueError>("stack: no tensors to join");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     ops::check_alive("stack", static_cast<int>(i), tensors[i], site);
   }
@@ -99,7 +100,7 @@ Tensor stack(std::vector<Tensor> tensors, int axis, std::source_location site) {
 }
 
 Tensor roll(Arg x, std::int64_t shift) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("roll", site);
   Tensor tensor = ops::live_operand("roll", 0, std::move(x));
   const Shape shape = tensor.shape();
@@ -108,7 +109,7 @@ Tensor roll(Arg x, std::int64_t shift) {
 }
 
 Tensor roll(Arg x, const Shape& shifts, const Axes& axes) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("roll", site);
   Tensor tensor = ops::live_operand("roll", 0, std::move(x));
   if (shifts.rank() != axes.rank()) {

@@ -150,14 +150,14 @@ Family matrix_ops() {
 using namespace ops;
 
 Tensor diagonal(Arg x, DiagonalOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = as_tensor("diagonal", std::move(x));
   const DiagonalAttrs attrs = diagonal_attrs("diagonal", options, tensor.shape());
   return apply(kDiagonal, ref(attrs), site, std::move(tensor));
 }
 
 Tensor matrix_diag(Arg x, std::int64_t offset) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("matrix_diag", site);
   Tensor tensor = as_tensor("matrix_diag", std::move(x));
   const Shape& shape = tensor.shape();
@@ -169,7 +169,7 @@ Tensor matrix_diag(Arg x, std::int64_t offset) {
 }
 
 Tensor diag(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("diag", site);
   Tensor tensor = as_tensor("diag", std::move(x));
   Shape twice = tensor.shape();
@@ -182,7 +182,7 @@ Tensor diag(Arg x) {
 }
 
 Tensor diag_part(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("diag_part", site);
   Tensor tensor = as_tensor("diag_part", std::move(x));
   const Shape shape = tensor.shape();
@@ -196,7 +196,7 @@ Tensor diag_part(Arg x) {
 }
 
 Tensor trace(Arg x, DiagonalOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("trace", site);
   Tensor tensor = as_tensor("trace", std::move(x));
   const DiagonalAttrs attrs = diagonal_attrs("trace", options, tensor.shape());
@@ -208,7 +208,7 @@ Tensor band_part(Arg x, std::int64_t lower, std::int64_t upper) {
 }
 
 Tensor matrix_transpose(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("matrix_transpose", site);
   Tensor tensor = as_tensor("matrix_transpose", std::move(x));
   const Shape& shape = tensor.shape();
@@ -221,7 +221,7 @@ Tensor matrix_transpose(Arg x) {
 }
 
 Tensor dot(Arg a, Arg b) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   const detail::CallScope call("dot", site);
   std::array<Tensor, 2> in;
   unify("dot", std::array{&a, &b}, in, true);
@@ -252,7 +252,7 @@ Tensor dot(Arg a, Arg b) {
 }
 
 Tensor outer(Arg a, Arg b) {
-  const std::source_location site = a.site();
+  const detail::UserLine site(a.site());
   const detail::CallScope call("outer", site);
   std::array<Tensor, 2> in;
   unify("outer", std::array{&a, &b}, in, true);
@@ -264,7 +264,7 @@ Tensor outer(Arg a, Arg b) {
 }
 
 Tensor gram_schmidt(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("gram_schmidt", site);
   const Tensor tensor = as_float("gram_schmidt", std::move(x));
   const Shape& shape = tensor.shape();

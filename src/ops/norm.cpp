@@ -286,7 +286,7 @@ BatchNormAttrs batch_attrs(const char* op, const Tensor& x, const BatchNormOptio
 }
 
 Tensor batch_norm(Arg& x, Arg& mean, Arg& variance, const BatchNormOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("batch_norm", site);
   std::vector<Tensor> in =
       operands("batch_norm", {&x, &mean, &variance}, options.scale, options.offset);
@@ -305,7 +305,7 @@ Tensor batch_norm(Arg& x, Arg& mean, Arg& variance, const BatchNormOptions& opti
 }
 
 Tensor layer_norm(Arg& x, const LayerNormOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("layer_norm", site);
   std::vector<Tensor> in = operands("layer_norm", {&x}, options.scale, options.offset);
   check_epsilon("layer_norm", options.epsilon);
@@ -419,7 +419,7 @@ Tensor batch_norm(Arg x, Arg mean, Arg variance, const BatchNormOptions& options
 }
 
 BatchNormalized batch_norm_training(Arg x, const BatchNormOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   std::vector<Tensor> in =
       ops::operands("batch_norm_training", {&x}, options.scale, options.offset);
   const ops::BatchNormAttrs attrs = ops::batch_attrs("batch_norm_training", in[0], options);

@@ -92,7 +92,7 @@ Family pad_ops() {
 using namespace ops;
 
 Tensor pad(Arg x, const Paddings& paddings, Scalar value) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = live_operand("pad", 0, std::move(x));
   const Shape& shape = tensor.shape();
   check_paddings("pad", shape, paddings, -kMostBytes);
@@ -114,7 +114,7 @@ Tensor pad(Arg x, const Paddings& paddings, Scalar value) {
 }
 
 Tensor mirror_pad(Arg x, const Paddings& paddings, Mirror mirror) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("mirror_pad", site);
   Tensor tensor = live_operand("mirror_pad", 0, std::move(x));
   const Shape shape = tensor.shape();

@@ -247,14 +247,14 @@ PoolAttrs attrs_for(const char* op, const Tensor& x, const Shape& window,
 }  // namespace
 
 Tensor max_pool(Arg x, const Shape& window, const PoolOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_number("max_pool", std::move(x));
   const PoolAttrs attrs = attrs_for("max_pool", values, window, options);
   return apply(kMaxPool, ref(attrs), site, std::move(values));
 }
 
 Tensor avg_pool(Arg x, const Shape& window, const PoolOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_float("avg_pool", std::move(x));
   const PoolAttrs attrs = attrs_for("avg_pool", values, window, options);
   return apply(kAvgPool, ref(attrs), site, std::move(values));
@@ -262,7 +262,7 @@ Tensor avg_pool(Arg x, const Shape& window, const PoolOptions& options) {
 
 MaxPoolWithArgmax max_pool_with_argmax(Arg x, const Shape& window, const PoolOptions& options,
                                        ArgmaxOptions argmax) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor values = as_number("max_pool_with_argmax", std::move(x));
   PoolAttrs attrs = attrs_for("max_pool_with_argmax", values, window, options);
   attrs.batch_in_index = argmax.include_batch_in_index;
@@ -272,7 +272,7 @@ MaxPoolWithArgmax max_pool_with_argmax(Arg x, const Shape& window, const PoolOpt
 }
 
 Tensor pool(Arg x, const Shape& window, PoolType type, PoolOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("pool", site);
   if (options.strides.rank() == 0) options.strides = {1};
   const bool largest = type == PoolType::max;

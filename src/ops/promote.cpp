@@ -63,6 +63,7 @@ std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
 
 Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::source_location site) {
   if (!value.fits(dtype)) {
+    const detail::UserLine line(site);
     raise<DtypeError>("{}: {} is not exactly a value of {}: cast the tensor first", op, value,
                       dtype);
   }
@@ -95,11 +96,13 @@ Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_
 }
 
 Shape shape_of(const char* op, const Arg& x) {
+  const detail::UserLine line(x.site());
   return x.scalar() ? Shape{} : detail::checked(x.tensor(), op, 0).layout.shape;
 }
 
 void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bool arithmetic,
            int first) {
+  const detail::UserLine line(args[0]->site());
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i]->scalar()) continue;
@@ -126,6 +129,7 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
 }
 
 Tensor as_tensor(const char* op, Arg&& x) {
+  const detail::UserLine line(x.site());
   if (x.scalar()) return scalar_tensor(op, *x.scalar(), x.scalar()->natural_dtype(), x.site());
   detail::checked(x.tensor(), op, 0);
   return std::move(x).tensor();

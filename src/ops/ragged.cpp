@@ -221,7 +221,7 @@ Ragged ragged_gather(const std::vector<Tensor>& splits, Arg values, Arg indices,
 }
 
 Ragged ragged_range(Arg starts, Arg limits, Arg deltas) {
-  const std::source_location site = starts.site();
+  const detail::UserLine site(starts.site());
   std::array<Tensor, 3> in;
   unify("ragged_range", std::array{&starts, &limits, &deltas}, in, true);
   std::array<Tensor, 2> out;

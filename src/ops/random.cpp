@@ -115,6 +115,7 @@ void set_seed(std::uint64_t seed) {
 namespace random {
 
 Tensor normal(const Shape& shape, NormalOptions options, std::source_location site) {
+  const detail::UserLine line(site);
   if (!(options.deviation >= 0)) {
     raise<ValueError>("normal: a deviation below zero: {}", options.deviation);
   }
@@ -122,6 +123,7 @@ Tensor normal(const Shape& shape, NormalOptions options, std::source_location si
 }
 
 Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_location site) {
+  const detail::UserLine line(site);
   if (!(options.deviation >= 0)) {
     raise<ValueError>("truncated_normal: a deviation below zero: {}", options.deviation);
   }
@@ -130,6 +132,7 @@ Tensor truncated_normal(const Shape& shape, NormalOptions options, std::source_l
 }
 
 Tensor uniform(const Shape& shape, UniformOptions options, std::source_location site) {
+  const detail::UserLine line(site);
   if (!(options.low <= options.high)) {
     raise<ValueError>("uniform: low {} is not below high {}", options.low, options.high);
   }
@@ -137,6 +140,7 @@ Tensor uniform(const Shape& shape, UniformOptions options, std::source_location 
 }
 
 Tensor bernoulli(const Shape& shape, double probability, DType dtype, std::source_location site) {
+  const detail::UserLine line(site);
   if (!(probability >= 0 && probability <= 1)) {
     raise<ValueError>("bernoulli: {} is no probability", probability);
   }
@@ -145,6 +149,7 @@ Tensor bernoulli(const Shape& shape, double probability, DType dtype, std::sourc
 
 Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype,
                std::source_location site) {
+  const detail::UserLine line(site);
   if (low >= high) raise<ValueError>("randint: low {} is not below high {}", low, high);
   if (!Scalar(low).fits(dtype) || !Scalar(high - 1).fits(dtype)) {
     raise<DtypeError>("randint: [{}, {}) does not fit {}", low, high, dtype);
@@ -153,7 +158,7 @@ Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dt
 }
 
 Tensor shuffle(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = as_tensor("shuffle", std::move(x));
   if (tensor.rank() == 0) raise<ShapeError>("shuffle: a scalar has no axis to shuffle");
   const ShuffleAttrs attrs{detail::context().random->seed.load(std::memory_order_relaxed),
@@ -164,7 +169,7 @@ Tensor shuffle(Arg x) {
 }  // namespace random
 
 Tensor dropout(Arg x, double rate, const DropoutOptions& options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("dropout", site);
   Tensor values = as_float("dropout", std::move(x));
   if (!(rate >= 0 && rate < 1)) raise<ValueError>("dropout: a rate not in [0, 1): {}", rate);

@@ -360,7 +360,7 @@ Grads gradient(GradContext& g) {
 RecurrentResult run(RecurrentKind kind, Arg& x, Arg& kernel, Arg& recurrent_kernel,
                     const RecurrentOptions& options) {
   const OpDef& op = forward_of(kind);
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const bool is_lstm = kind == RecurrentKind::lstm;
   if (options.initial_cell && !is_lstm) {
     raise<ValueError>("{}: an initial cell was given, and only an lstm has cells", op.name);

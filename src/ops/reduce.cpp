@@ -137,7 +137,7 @@ Axes axes_of(const char* name, const Tensor& x, const Axes* axes) {
 }
 
 Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("mean", site);
   Tensor values = as_float("mean", std::move(x));
   const double before = static_cast<double>(values.numel());
@@ -153,7 +153,7 @@ Tensor without_axes(Tensor kept, const Shape& shape, const Axes& axes, bool keep
 }
 
 Moments moments(const char* name, Arg& x, const Axes* axes, ReduceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   const Tensor values = as_float(name, std::move(x));
   const Axes over = axes_of(name, values, axes);

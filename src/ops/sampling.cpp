@@ -70,7 +70,7 @@ Tensor is_class(const Tensor& x, std::int64_t classes) {
 
 Tensor confusion(Arg& labels, Arg& predictions, std::int64_t classes, Arg* weights) {
   constexpr const char* kName = "confusion_matrix";
-  const std::source_location site = labels.site();
+  const detail::UserLine site(labels.site());
   const detail::CallScope call(kName, site);
   Tensor from = tensor_operand(kName, 0, std::move(labels));
   Tensor to = tensor_operand(kName, 1, std::move(predictions));
@@ -117,7 +117,7 @@ Tensor confusion_matrix(Arg labels, Arg predictions, std::int64_t classes, Arg w
 }
 
 Tensor in_top_k(Arg predictions, Arg targets, std::int64_t k) {
-  const std::source_location site = predictions.site();
+  const detail::UserLine site(predictions.site());
   Tensor scores = as_float("in_top_k", std::move(predictions));
   Tensor which = tensor_operand("in_top_k", 1, std::move(targets));
   return apply(kInTopK, ref(TopAttrs{k}), site, std::move(scores), std::move(which));
@@ -126,7 +126,7 @@ Tensor in_top_k(Arg predictions, Arg targets, std::int64_t k) {
 namespace random {
 
 Tensor multinomial(Arg logits, std::int64_t samples, MultinomialOptions options) {
-  const std::source_location site = logits.site();
+  const detail::UserLine site(logits.site());
   Tensor x = as_float("multinomial", std::move(logits));
   if (samples < 0) raise<ShapeError>("multinomial: a negative number of samples: {}", samples);
   MultinomialAttrs attrs{samples, options.normalized};

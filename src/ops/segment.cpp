@@ -172,7 +172,7 @@ constexpr Composite kComposites[] = {
 }  // namespace
 
 Tensor segment_take(Arg rows, Arg ids) {
-  const std::source_location site = rows.site();
+  const detail::UserLine site(rows.site());
   Tensor from = tensor_operand("segment_take", 0, std::move(rows));
   Tensor which = tensor_operand("segment_take", 1, std::move(ids));
   return apply(kSegmentTake, {}, site, std::move(from), std::move(which));
@@ -190,31 +190,31 @@ Family segment_ops() {
 using namespace ops;
 
 Tensor unsorted_segment_sum(Arg x, Arg ids, std::int64_t segments) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return by_segment(kUnsortedSegmentSum, as_number("unsorted_segment_sum", std::move(x), true), ids,
                     segments, site);
 }
 
 Tensor unsorted_segment_prod(Arg x, Arg ids, std::int64_t segments) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return by_segment(kUnsortedSegmentProd, as_number("unsorted_segment_prod", std::move(x), true),
                     ids, segments, site);
 }
 
 Tensor unsorted_segment_max(Arg x, Arg ids, std::int64_t segments) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return by_segment(kUnsortedSegmentMax, as_number("unsorted_segment_max", std::move(x)), ids,
                     segments, site);
 }
 
 Tensor unsorted_segment_min(Arg x, Arg ids, std::int64_t segments) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return by_segment(kUnsortedSegmentMin, as_number("unsorted_segment_min", std::move(x)), ids,
                     segments, site);
 }
 
 Tensor unsorted_segment_mean(Arg x, Arg ids, std::int64_t segments) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("unsorted_segment_mean", site);
   check_count("unsorted_segment_mean", segments);
   Tensor values = as_float("unsorted_segment_mean", std::move(x));
@@ -226,14 +226,14 @@ Tensor unsorted_segment_mean(Arg x, Arg ids, std::int64_t segments) {
 }
 
 Tensor sparse_segment_sum(Arg data, Arg indices, Arg segment_ids) {
-  const std::source_location site = data.site();
+  const detail::UserLine site(data.site());
   return by_sparse_segment(kSparseSegmentSum,
                            as_number("sparse_segment_sum", std::move(data), true), indices,
                            segment_ids, site);
 }
 
 Tensor sparse_segment_mean(Arg data, Arg indices, Arg segment_ids) {
-  const std::source_location site = data.site();
+  const detail::UserLine site(data.site());
   return by_sparse_segment(kSparseSegmentMean, as_float("sparse_segment_mean", std::move(data)),
                            indices, segment_ids, site);
 }

@@ -1,5 +1,6 @@
 // Choosing between two inputs element by element.
 #include "core/raise.h"
+#include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/promote.h"
@@ -44,7 +45,7 @@ Family select_ops() {
 }  // namespace ops
 
 Tensor where(Arg condition, Arg a, Arg b) {
-  const std::source_location site = condition.site();
+  const detail::UserLine site(condition.site());
   std::array<Tensor, 3> in;
   in[0] = ops::as_tensor("where", std::move(condition));
   ops::unify("where", std::array{&a, &b}, std::span(in).subspan(1), false, 1);

@@ -109,7 +109,7 @@ DenseSlice dense_slice(const Shape& shape, const Shape& begin, const Shape& end,
 }
 
 Tensor reverse(Arg& x, const Axes* axes) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("reverse", site);
   Tensor tensor = live_operand("reverse", 0, std::move(x));
   const Shape size = tensor.shape();
@@ -139,7 +139,7 @@ std::vector<Tensor> split(const Tensor& tensor, const Shape& sizes, int axis,
 
 Tensor strided_slice(Arg x, const Shape& begin, const Shape& end, const Shape& strides,
                      StridedSliceOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("strided_slice", site);
   Tensor tensor = live_operand("strided_slice", 0, std::move(x));
   if (begin.rank() != end.rank() || begin.rank() != strides.rank()) {
@@ -155,7 +155,7 @@ Tensor reverse(Arg x) { return reverse(x, nullptr); }
 Tensor reverse(Arg x, const Axes& axes) { return reverse(x, &axes); }
 
 std::vector<Tensor> split(Arg x, int parts, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("split", site);
   const Tensor tensor = live_operand("split", 0, std::move(x));
   const Shape& shape = tensor.shape();
@@ -168,7 +168,7 @@ std::vector<Tensor> split(Arg x, int parts, int axis) {
 }
 
 std::vector<Tensor> split(Arg x, const Shape& sizes, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("split", site);
   const Tensor tensor = live_operand("split", 0, std::move(x));
   const Shape& shape = tensor.shape();
@@ -193,7 +193,7 @@ std::vector<Tensor> split(Arg x, const Shape& sizes, int axis) {
 }
 
 std::vector<Tensor> unstack(Arg x, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("unstack", site);
   const Tensor tensor = live_operand("unstack", 0, std::move(x));
   const Shape& shape = tensor.shape();
@@ -212,7 +212,7 @@ std::vector<Tensor> unstack(Arg x, int axis) {
 }
 
 Tensor tile(Arg x, const Shape& repeats) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const CallScope call("tile", site);
   Tensor tensor = live_operand("tile", 0, std::move(x));
   const Shape shape = tensor.shape();

@@ -108,7 +108,7 @@ Tensor ordered_operand(const char* op, Arg&& x) {
 }
 
 std::array<Tensor, 2> sorted(const char* name, Arg& x, SortOptions options, int wanted) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   Tensor tensor = ordered_operand(name, std::move(x));
   const int axis = normal_axis(name, options.axis, tensor.shape());
@@ -151,7 +151,7 @@ Family sorting_ops() {
 using namespace ops;
 
 ValuesAndIndices top_k(Arg x, std::int64_t k, TopKOptions options) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   Tensor tensor = ordered_operand("top_k", std::move(x));
   const TopKAttrs attrs{k, options.sorted, options.largest};
   std::array<Tensor, 2> out;
@@ -165,7 +165,7 @@ Tensor argsort(Arg x, SortOptions options) {
 }
 
 Unique unique(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("unique", site);
   Tensor tensor = live_operand("unique", 0, std::move(x));
   const std::int64_t count = tensor.numel();
@@ -175,7 +175,7 @@ Unique unique(Arg x) {
 }
 
 Unique unique(Arg x, int axis) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("unique", site);
   Tensor tensor = live_operand("unique", 0, std::move(x));
   axis = normal_axis("unique", axis, tensor.shape());
@@ -195,7 +195,7 @@ Unique unique(Arg x, int axis) {
 namespace {
 
 Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
-  const std::source_location site = sorted.site();
+  const detail::UserLine site(sorted.site());
   const detail::CallScope call(name, site);
   if (!sorted.scalar()) check_alive(name, 0, sorted.tensor(), site);
   if (!values.scalar()) check_alive(name, 1, values.tensor(), site);

@@ -52,7 +52,7 @@ using namespace ops;
 
 Tensor space_to_batch_nd(Arg x, const Shape& block, const Paddings& paddings) {
   constexpr const char* kName = "space_to_batch_nd";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor tensor = live_operand(kName, 0, std::move(x));
   check_block(kName, tensor.shape(), block, "paddings", paddings);
@@ -89,7 +89,7 @@ Tensor space_to_batch_nd(Arg x, const Shape& block, const Paddings& paddings) {
 
 Tensor batch_to_space_nd(Arg x, const Shape& block, const Paddings& crops) {
   constexpr const char* kName = "batch_to_space_nd";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor tensor = live_operand(kName, 0, std::move(x));
   const Shape shape = tensor.shape();
@@ -135,7 +135,7 @@ Tensor batch_to_space_nd(Arg x, const Shape& block, const Paddings& crops) {
 
 Tensor depth_to_space(Arg x, std::int64_t block, ImageLayout layout) {
   constexpr const char* kName = "depth_to_space";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor tensor = live_operand(kName, 0, std::move(x));
   Shape shape = tensor.shape();
@@ -160,7 +160,7 @@ Tensor depth_to_space(Arg x, std::int64_t block, ImageLayout layout) {
 
 Tensor space_to_depth(Arg x, std::int64_t block, ImageLayout layout) {
   constexpr const char* kName = "space_to_depth";
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
   Tensor tensor = live_operand(kName, 0, std::move(x));
   Shape shape = tensor.shape();

@@ -138,7 +138,7 @@ constinit const OpDef kSparseReshape{
 
 // `value` as a scalar of the values' dtype.
 Tensor default_operand(const char* op, int input, Arg& value, DType dtype) {
-  const std::source_location site = value.site();
+  const detail::UserLine site(value.site());
   if (value.scalar()) return scalar_tensor(op, *value.scalar(), dtype, site);
   return operand_as(op, input, std::move(value).tensor(), dtype, site);
 }
@@ -146,7 +146,7 @@ Tensor default_operand(const char* op, int input, Arg& value, DType dtype) {
 }  // namespace
 
 Tensor sparse_to_dense_grad(Arg dy, Arg indices) {
-  const std::source_location site = dy.site();
+  const detail::UserLine site(dy.site());
   Tensor dense = tensor_operand("sparse_to_dense_grad", 0, std::move(dy));
   Tensor which = tensor_operand("sparse_to_dense_grad", 1, std::move(indices));
   return apply(kSparseToDenseGrad, {}, site, std::move(dense), std::move(which));
@@ -163,7 +163,7 @@ Family sparse_ops() {
 using namespace ops;
 
 Tensor sparse_to_dense(Arg indices, const Shape& shape, Arg values, Arg default_value) {
-  const std::source_location site = indices.site();
+  const detail::UserLine site(indices.site());
   Tensor which = tensor_operand("sparse_to_dense", 0, std::move(indices));
   Tensor what = tensor_operand("sparse_to_dense", 1, std::move(values));
   detail::check_shape("sparse_to_dense", shape, what.dtype());
@@ -175,7 +175,7 @@ Tensor sparse_to_dense(Arg indices, const Shape& shape, Arg values, Arg default_
 SparseRows sparse_fill_empty_rows(Arg indices, Arg values, const Shape& dense_shape,
                                   Arg default_value) {
   constexpr const char* kName = "sparse_fill_empty_rows";
-  const std::source_location site = indices.site();
+  const detail::UserLine site(indices.site());
   std::array<Tensor, 3> in;
   in[0] = tensor_operand(kName, 0, std::move(indices));
   in[1] = tensor_operand(kName, 1, std::move(values));
@@ -188,7 +188,7 @@ SparseRows sparse_fill_empty_rows(Arg indices, Arg values, const Shape& dense_sh
 }
 
 SparseIndices sparse_reshape(Arg indices, const Shape& shape, const Shape& new_shape) {
-  const std::source_location site = indices.site();
+  const detail::UserLine site(indices.site());
   detail::check_shape("sparse_reshape", shape, DType::float64);
   SparseReshapeAttrs attrs{shape, new_shape};
   std::int64_t known = 1;

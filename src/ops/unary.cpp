@@ -113,7 +113,7 @@ Tensor tanh(Arg x) { return call(kTanh, std::move(x)); }
 Tensor sigmoid(Arg x) { return call(kSigmoid, std::move(x)); }
 
 Tensor cast(Arg x, DType dtype) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   if (x.scalar()) return apply(kCast, ref(CastAttrs{dtype}), site, as_tensor("cast", std::move(x)));
   if (detail::checked(x.tensor(), "cast", 0).layout.dtype == dtype) {
     const detail::CallScope call("cast", site);

@@ -265,7 +265,7 @@ constinit const OpDef kStopGradient{.name = "stop_gradient",
                                     .no_gradient = "that is its purpose"};
 
 Tensor reshaped(const char* name, Arg& x, const Shape& shape) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
   const ShapeAttrs attrs{shape};
   return apply(kReshape, ref(attrs), site, as_tensor(name, std::move(x)));
@@ -305,12 +305,12 @@ using namespace ops;
 Tensor Tensor::clone(std::source_location site) const { return apply(kClone, {}, site, *this); }
 
 Tensor stop_gradient(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   return apply(kStopGradient, {}, site, as_tensor("stop_gradient", std::move(x)));
 }
 
 Tensor contiguous(Arg x) {
-  const std::source_location site = x.site();
+  const detail::UserLine site(x.site());
   const detail::CallScope call("contiguous", site);
   Tensor tensor = as_tensor("contiguous", std::move(x));
   const bool already = detail::checked(tensor, "contiguous").layout.contiguous;
@@ -318,6 +318,7 @@ Tensor contiguous(Arg x) {
 }
 
 Tensor reshape(Arg x, const Shape& shape) {
+  const detail::UserLine line(x.site());
   const Shape from = shape_of("reshape", x);
   const std::int64_t have = from.numel();
   Shape wanted = shape;
@@ -343,6 +344,7 @@ Tensor reshape(Arg x, const Shape& shape) {
 }
 
 Tensor expand_dims(Arg x, int axis) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("expand_dims", x);
   if (axis < -shape.rank() - 1 || axis > shape.rank()) {
     raise<ShapeError>("expand_dims: axis {} out of range for {}", axis, shape);
@@ -357,6 +359,7 @@ Tensor expand_dims(Arg x, int axis) {
 }
 
 Tensor squeeze(Arg x) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("squeeze", x);
   Shape wanted;
   for (const std::int64_t dim : shape) {
@@ -366,6 +369,7 @@ Tensor squeeze(Arg x) {
 }
 
 Tensor squeeze(Arg x, const Axes& axes) {
+  const detail::UserLine line(x.site());
   const Shape shape = shape_of("squeeze", x);
   const Axes drop = normal_axes("squeeze", axes, shape);
   Shape wanted;
@@ -382,6 +386,7 @@ Tensor squeeze(Arg x, const Axes& axes) {
 }
 
 Tensor transpose(Arg x) {
+  const detail::UserLine line(x.site());
   Axes axes = all_axes(shape_of("transpose", x));
   std::reverse(axes.begin(), axes.end());
   return transpose(std::move(x), axes);
@@ -392,6 +397,7 @@ Tensor transpose(Arg x, const Axes& axes) {
 }
 
 Tensor slice(Arg x, const Shape& begin, const Shape& size) {
+  const detail::UserLine line(x.site());
   return slice(std::move(x), begin, size, Shape::filled(begin.rank(), 1));
 }
 

@@ -63,9 +63,9 @@ std::int64_t since_1970() {
 void check_free(const Current& now, std::source_location site) {
   if (now.process != getpid()) return;
   detail::throw_recorded<BusyError>(
-      fmt::format("recording: one is running already, started {}: stop it first",
-                  now.site.line() == 0 ? "by TENURE_TRACE"
-                                       : fmt::format("at {}", detail::site_text(now.site))),
+      describe("recording: one is running already, started {}: stop it first",
+               now.site.line() == 0 ? "by TENURE_TRACE"
+                                    : fmt::format("at {}", detail::site_text(now.site))),
       site);
 }
 

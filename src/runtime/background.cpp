@@ -83,9 +83,10 @@ class Crew {
     const auto end = [](const Work& lost) {
       if (lost.job->ready()) return;
       lost.job->end(std::make_exception_ptr(CancelledError(
-          told("job: it was left behind by a fork: the thread that ran it is in the parent process",
-               {{"started", site_text(lost.job->started), ""}},
-               "wait for it before the fork, or start it again in the child."))));
+          describe(
+              "job: it was left behind by a fork: the thread that ran it is in the parent process")
+              .told({{"started", site_text(lost.job->started), ""}},
+                    "wait for it before the fork, or start it again in the child."))));
     };
     for (const Work& running : running_) end(running);
     for (const Work& queued : queue_) end(queued);
@@ -157,10 +158,10 @@ WaitingHere::~WaitingHere() {
 void JobBase::wait(std::source_location site) {
   if (ready()) return;
   if (runs_here(loop)) {
-    raise_told<ValueError>(
-        "wait: the job's task is one of the TaskLoop that runs here, and would never be reached",
-        {{"started", site_text(started), "add"}, used_line(site, "wait")},
-        "co_await the job: then the loop goes on with it meanwhile.");
+    throw ValueError(describe("wait: the job's task is one of the TaskLoop that runs here, and "
+                              "would never be reached")
+                         .told({{"started", site_text(started), "add"}, used_line(site, "wait")},
+                               "co_await the job: then the loop goes on with it meanwhile."));
   }
   const WaitingHere waiting;
   finished.wait(0, std::memory_order_acquire);
@@ -173,18 +174,18 @@ bool JobBase::ready() {
 }
 
 void raise_no_job(const char* what, std::source_location site) {
-  raise_told<ValueError>(
-      fmt::format("{}: the Job is empty (moved from): it stands for no work", what),
-      {used_line(site, what)},
-      "use the Job it was moved to; a copy of a Job stands for the same work.");
+  throw ValueError(
+      describe("{}: the Job is empty (moved from): it stands for no work", what)
+          .told({used_line(site, what)},
+                "use the Job it was moved to; a copy of a Job stands for the same work."));
 }
 
 void JobBase::raise_taken(std::source_location site) {
-  raise_told<ValueError>("get: the job's value was taken before, and it gives it once",
-                         {{"started", site_text(started), ""},
-                          {"taken", site_text(taken_at), "get"},
-                          used_line(site, "get")},
-                         "keep what the first get() gave.");
+  throw ValueError(describe("get: the job's value was taken before, and it gives it once")
+                       .told({{"started", site_text(started), ""},
+                              {"taken", site_text(taken_at), "get"},
+                              used_line(site, "get")},
+                             "keep what the first get() gave."));
 }
 
 std::source_location JobBase::where_cancelled() {

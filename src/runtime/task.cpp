@@ -28,12 +28,13 @@ std::exception_ptr cancelled_error(JobBase& job, bool loop_ended = false) {
   }
   if (loop_ended) {
     return std::make_exception_ptr(CancelledError(
-        told("task: the TaskLoop it was added to was destroyed before it had ended", lines,
-             "run() the loop to its end, or take the results before it goes.")));
+        describe("task: the TaskLoop it was added to was destroyed before it had ended")
+            .told(lines, "run() the loop to its end, or take the results before it goes.")));
   }
   return std::make_exception_ptr(CancelledError(
-      told("task: it was cancelled", lines,
-           "what it made was freed; catch CancelledError where its job is waited for.")));
+      describe("task: it was cancelled")
+          .told(lines,
+                "what it made was freed; catch CancelledError where its job is waited for.")));
 }
 
 class BackgroundExecutor final : public TaskExecutor {

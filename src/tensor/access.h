@@ -49,11 +49,12 @@ class Saved {
 };
 
 // The header of a handle that must not be empty.
-[[noreturn]] void raise_empty(std::string_view op, int input);
-inline Header& checked(const Tensor& tensor, const char* op, int input = -1) {
+[[noreturn]] void raise_empty(std::string_view op, int input, std::source_location site);
+inline Header& checked(const Tensor& tensor, const char* op, int input = -1,
+                       std::source_location site = {}) {
   Header* header = Access::header(tensor);
   if (header == nullptr) [[unlikely]]
-    raise_empty(op, input);
+    raise_empty(op, input, site);
   return *header;
 }
 

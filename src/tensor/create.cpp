@@ -25,6 +25,7 @@ void check_shape(std::string_view op, const Shape& shape, DType dtype) {
 
 Tensor tensor_from(const void* data, std::size_t count, DType from, DType to, const Shape& shape,
                    std::source_location site) {
+  const CallScope call("tensor", site);
   check_shape("tensor", shape, to);
   if (static_cast<std::size_t>(shape.numel()) != count) {
     raise<ShapeError>("tensor: {} values do not fill {}", count, shape);
@@ -76,6 +77,7 @@ Tensor from_buffer(const void* data, const Shape& shape, DType dtype, std::funct
       if (deleter != nullptr) run_deleter(*deleter, site);
     }
   } guard{&deleter, site};
+  const detail::UserLine line(site);
   detail::check_shape("from_buffer", shape, dtype);
   if (data == nullptr && shape.numel() != 0) {
     raise<ValueError>("from_buffer: a null pointer for {}", shape);

@@ -80,6 +80,7 @@ std::int64_t extent(const Layout& layout) {
 }  // namespace
 
 Tensor from_dlpack(DLManagedTensor* managed, std::source_location site) {
+  const detail::UserLine line(site);
   if (managed == nullptr) raise<ValueError>("from_dlpack: a null pointer");
   std::shared_ptr<DLManagedTensor> owned(managed, Deleter{});
   const DLTensor& theirs = managed->dl_tensor;

@@ -26,25 +26,27 @@ void check_dtype(std::string_view op, const Header& header, DType wanted,
   const std::vector<detail::Line> lines{line_of("born", header),
                                         detail::used_line(site, std::string(op))};
   if (is_complex(header.layout.dtype)) {
-    detail::raise_told<DtypeError>(
-        fmt::format("{}: complex64 elements read as {}: use real() or imag() first", op, wanted),
-        lines, "");
+    throw DtypeError(
+        describe("{}: complex64 elements read as {}: use real() or imag() first", op, wanted)
+            .told(lines));
   }
-  detail::raise_told<DtypeError>(fmt::format("{}: {} elements read as {}: cast(x, DType::{}) first",
-                                             op, header.layout.dtype, wanted, wanted),
-                                 lines, "");
+  throw DtypeError(describe("{}: {} elements read as {}: cast(x, DType::{}) first", op,
+                            header.layout.dtype, wanted, wanted)
+                       .told(lines));
 }
 
 detail::StorageRef allocate_for(const Header& header, const char* op, std::source_location site) {
-  try {
-    return detail::StorageRef(
-        detail::allocate_storage(header.device, header.layout.nbytes(), detail::context().session));
-  } catch (const OutOfMemoryError& error) {
-    detail::raise_with_use(error, site, op);
-  }
+  const detail::CallScope call(op, site);
+  return detail::StorageRef(
+      detail::allocate_storage(header.device, header.layout.nbytes(), detail::context().session));
 }
 
 }  // namespace
+
+void detail::raise_no_host_memory(std::size_t bytes, const char* op, std::source_location site) {
+  const CallScope call(op, site);
+  raise_out_of_memory({.requested = bytes});
+}
 
 void Tensor::read(void* to, DType dtype, const char* op, std::source_location site) const {
   const Pin pin(*this, op, site);
@@ -54,14 +56,14 @@ void Tensor::read(void* to, DType dtype, const char* op, std::source_location si
 }
 
 void Tensor::read_item(void* to, DType dtype, std::source_location site) const {
-  const Header& header = detail::checked(*this, "item");
+  const Header& header = detail::checked(*this, "item", -1, site);
   if (header.layout.shape.numel() != 1) {
     const Pin pin(*this, "item", site);  // one that has ended says that first
-    detail::raise_told<ShapeError>(
-        fmt::format("item: {} elements in {}, item reads exactly one", header.layout.shape.numel(),
-                    header.layout.shape),
-        {line_of("born", header), detail::used_line(site, "item")},
-        "take one element first, x[i], reduce it, or read all with to_vector.");
+    throw ShapeError(
+        describe("item: {} elements in {}, item reads exactly one", header.layout.shape.numel(),
+                 header.layout.shape)
+            .told({line_of("born", header), detail::used_line(site, "item")},
+                  "take one element first, x[i], reduce it, or read all with to_vector."));
   }
   read(to, dtype, "item", site);
 }

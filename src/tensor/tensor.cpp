@@ -27,7 +27,8 @@ namespace detail {
 void retain_handle(Header* header) noexcept { retain(header); }
 void release_handle(Header* header) noexcept { release(header); }
 
-void raise_empty(std::string_view op, int input) {
+void raise_empty(std::string_view op, int input, std::source_location site) {
+  const UserLine line(site);
   const std::string which = input < 0 ? "the tensor" : fmt::format("input {}", input);
   raise<ValueError>(
       "{}: {} is an empty handle (default-made, moved from, or a gradient that does not depend on "
@@ -43,7 +44,7 @@ void raise_empty_handle(const char* name) {
 }
 
 Pin::Pin(const Tensor& tensor, const char* op, std::source_location site, std::uint32_t own_handles)
-    : header_(checked(tensor, op)) {
+    : header_(checked(tensor, op, -1, site)) {
   const SessionState* current = context().session;
   const Use use{.op = op, .site = site, .own_handles = own_handles};
   if (!try_pin(header_)) raise_disposed(header_, use);
@@ -93,19 +94,18 @@ void ScopeGuard::close() {
   close_scope(current, scope);
   const std::string what = label_text(*ended.get());
   if (here && inner) {
-    raise_told<ScopeError>(
-        fmt::format("tidy: closed out of order: {} ended while {} was open", what,
-                    label_text(*inner.get())),
-        {line_of("opened", *ended.get()), line_of("opened", *inner.get())},
-        "scopes end in the reverse order of opening: what opened the inner one must end first. A "
-        "coroutine that waits inside a tidy must be a tenure::Task.");
+    throw ScopeError(describe("tidy: closed out of order: {} ended while {} was open", what,
+                              label_text(*inner.get()))
+                         .told({line_of("opened", *ended.get()), line_of("opened", *inner.get())},
+                               "scopes end in the reverse order of opening: what opened the inner "
+                               "one must end first. A "
+                               "coroutine that waits inside a tidy must be a tenure::Task."));
   }
-  raise_told<ScopeError>(
-      fmt::format("tidy: closed out of order: {} ended on a thread or task that did not open it",
-                  what),
-      {line_of("opened", *ended.get())},
-      "open and end a tidy on one thread. A coroutine that goes on elsewhere must be a "
-      "tenure::Task.");
+  throw ScopeError(
+      describe("tidy: closed out of order: {} ended on a thread or task that did not open it", what)
+          .told({line_of("opened", *ended.get())},
+                "open and end a tidy on one thread. A coroutine that goes on elsewhere must be a "
+                "tenure::Task."));
 }
 
 void ScopeGuard::pass_outward(const Tensor& tensor) noexcept {
@@ -135,7 +135,7 @@ namespace {
 // Its layout, of which the user may read every size. Symbolic tensors count as dead, so that living
 // ones pay one test of a word that every use touches anyway.
 const Layout& checked_sizes(const Tensor& tensor, const char* op, std::source_location site) {
-  const Header& header = checked(tensor, op);
+  const Header& header = checked(tensor, op, -1, site);
   if (header.is_dead()) [[unlikely]]
     refuse_free(header, op, -1, site);
   return header.layout;
@@ -160,11 +160,11 @@ bool Tensor::is_disposed() const { return checked(*this, "is_disposed").is_dispo
 Story Tensor::story() const { return make_story(checked(*this, "story")); }
 
 std::int64_t Tensor::dim(int axis, std::source_location site) const {
-  const Header& header = checked(*this, "dim");
+  const Header& header = checked(*this, "dim", -1, site);
   const Shape& dims = header.layout.shape;
   if (axis < -dims.rank() || axis >= dims.rank()) {
-    detail::raise_told<ShapeError>(fmt::format("dim: axis {} out of range for {}", axis, dims),
-                                   {line_of("born", header), detail::used_line(site, "dim")}, "");
+    throw ShapeError(describe("dim: axis {} out of range for {}", axis, dims)
+                         .told({line_of("born", header), detail::used_line(site, "dim")}));
   }
   if (header.is_dead()) [[unlikely]]
     refuse_free(header, "dim", axis < 0 ? axis + dims.rank() : axis, site);
@@ -186,7 +186,7 @@ void Tensor::dispose(std::source_location site) {
 }
 
 Tensor keep(Tensor tensor, std::source_location site) {
-  Header& header = checked(tensor, "keep");
+  Header& header = checked(tensor, "keep", -1, site);
   const bool of_this_trace =
       header.is_symbolic() && header.trace == detail::current_trace() && !header.is_disposed();
   if (of_this_trace) {
@@ -211,9 +211,10 @@ namespace {
   Header& header = *detail::Access::header(tensor);
   std::vector<detail::Line> lines{line_of("born", header), detail::used_line(site, "transfer")};
   for (detail::Line& line : other_holder_lines(header)) lines.push_back(std::move(line));
-  detail::raise_told<ValueError>(
-      fmt::format("transfer: {} shares its bytes: copy it first", tensor.story().title()), lines,
-      "others hold the same bytes, and a session's bytes are its own: transfer a copy (t + 0).");
+  throw ValueError(describe("transfer: {} shares its bytes: copy it first", tensor.story().title())
+                       .told(lines,
+                             "others hold the same bytes, and a session's bytes are its own: "
+                             "transfer a copy (t + 0)."));
 }
 
 // Moves a tensor whose bytes were taken, unless the session has no room for them.
@@ -227,7 +228,7 @@ bool move_taken(Header& header, detail::SessionState* to) noexcept {
 }  // namespace
 
 void transfer(const Tensor& tensor, Session& to, std::source_location site) {
-  Header& header = checked(tensor, "transfer");
+  Header& header = checked(tensor, "transfer", -1, site);
   detail::Taking taking = detail::Taking::in_use;
   bool moved = false;
   while (taking == detail::Taking::in_use) {
@@ -246,11 +247,8 @@ void transfer(const Tensor& tensor, Session& to, std::source_location site) {
   if (taking == detail::Taking::dead) raise_disposed(header, {.op = "transfer", .site = site});
   if (taking == detail::Taking::shared) refuse_shared(tensor, site);
   if (!moved) {
-    try {
-      detail::raise_out_of_memory({.requested = header.layout.nbytes(), .session = to.state_});
-    } catch (const OutOfMemoryError& error) {
-      detail::raise_with_use(error, site, "transfer");
-    }
+    const detail::CallScope call("transfer", site);
+    detail::raise_out_of_memory({.requested = header.layout.nbytes(), .session = to.state_});
   }
   leave_scope(header, detail::Leaving::living);
 }

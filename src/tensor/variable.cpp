@@ -81,25 +81,29 @@ std::string braces(const Shape& shape) {
                                         detail::used_line(site, op)};
   if (value.layout.shape != variable.shape) {
     const bool same_count = value.layout.shape.numel() == variable.shape.numel();
-    detail::raise_told<ShapeError>(
-        fmt::format("{}: {} has shape {}, the value {}", op, label_text(label), variable.shape,
-                    value.layout.shape),
-        lines,
-        same_count ? fmt::format("a variable keeps its shape: reshape the value to {}.",
-                                 braces(variable.shape))
-                   : "a variable keeps its shape: make a new variable for one of another.");
+    throw ShapeError(
+        describe("{}: {} has shape {}, the value {}", op, label_text(label), variable.shape,
+                 value.layout.shape)
+            .told(lines,
+                  same_count
+                      ? fmt::format("a variable keeps its shape: reshape the value to {}.",
+                                    braces(variable.shape))
+                      : "a variable keeps its shape: make a new variable for one of another."));
   }
-  detail::raise_told<DtypeError>(
-      fmt::format("{}: {} is {}, the value {}", op, label_text(label), variable.dtype,
-                  value.layout.dtype),
-      lines,
-      fmt::format("a variable keeps its dtype: cast(value, DType::{}) first.", variable.dtype));
+  throw DtypeError(
+      describe("{}: {} is {}, the value {}", op, label_text(label), variable.dtype,
+               value.layout.dtype)
+          .told(lines, fmt::format("a variable keeps its dtype: cast(value, DType::{}) first.",
+                                   variable.dtype)));
 }
 
-detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& state) {
-  if (state == nullptr) [[unlikely]]
+detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& state,
+                               std::source_location site = {}) {
+  if (state == nullptr) [[unlikely]] {
+    const detail::UserLine line(site);
     raise<ValueError>(
         "variable: the handle is empty (default-made or moved from): put a variable into it first");
+  }
   return *state;
 }
 
@@ -194,7 +198,7 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
 }
 
 Tensor Variable::read(std::source_location site) const {
-  checked(state_);
+  checked(state_, site);
   Tensor value;
   if (!detail::trace_read(state_, site, value)) {
     const std::lock_guard lock(state_->mutex);
@@ -215,13 +219,14 @@ Tensor Variable::read(std::source_location site) const {
 }
 
 void Variable::assign(Arg value) {
-  checked(state_);
+  checked(state_, value.site());
   if (value.scalar()) {
-    detail::raise_told<ShapeError>(
-        fmt::format("assign: a number for {}, of shape {}", label_text(*state_->label.get()),
-                    state_->shape),
-        {line_of("born", *state_->label.get()), detail::used_line(value.site(), "assign")},
-        fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar()));
+    throw ShapeError(
+        describe("assign: a number for {}, of shape {}", label_text(*state_->label.get()),
+                 state_->shape)
+            .told(
+                {line_of("born", *state_->label.get()), detail::used_line(value.site(), "assign")},
+                fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar())));
   }
   if (check_or_trace(state_, value.tensor(), "assign", value.site())) return;
   Assignment(state_, value.tensor(), "assign", value.site(), 1).commit();
@@ -234,7 +239,7 @@ bool Variable::trainable() const { return checked(state_).trainable; }
 std::uint64_t Variable::id() const { return checked(state_).id; }
 
 void Variable::dispose(std::source_location site) {
-  checked(state_);
+  checked(state_, site);
   const std::lock_guard lock(state_->mutex);
   kill(*state_->value.get(), Cause::disposed, site, {});
 }

@@ -46,13 +46,13 @@ SITUATION(axis_out_of_range, Tells::use) {
   x.dim(2);
 }
 
-SITUATION(empty_handle, Tells::problem) {
+SITUATION(empty_handle, Tells::use) {
   tn::Tensor x = tn::ones({2});
   const tn::Tensor y = std::move(x);
   x + y;
 }
 
-SITUATION(empty_variable, Tells::problem) {
+SITUATION(empty_variable, Tells::use) {
   const tn::Variable w;
   w.read();
 }
@@ -154,7 +154,7 @@ SITUATION(no_gradient_at_all, Tells::thing) {
   sgd.apply({tn::Tensor()}, {w});
 }
 
-SITUATION(file_of_another_model, Tells::problem) {
+SITUATION(file_of_another_model, Tells::use) {
   const auto file = std::filesystem::temp_directory_path() / "tenure_golden.safetensors";
   const nn::Sequential small({nn::Dense({.units = 2, .name = "head", .input_shape = {3}})});
   const nn::Sequential large({nn::Dense({.units = 4, .name = "head", .input_shape = {3}})},

@@ -307,7 +307,7 @@ Trial strided_slice_trial(Dice& dice) {
     if (first < 0) first += dim;
     if (last < 0) last += dim;
     Index along;
-    for (std::int64_t i = stride > 0 ? 0 : dim - 1; i >= 0 && i<dim; i += stride> 0 ? 1 : -1) {
+    for (std::int64_t i = stride > 0 ? 0 : dim - 1; i >= 0 && i < dim; i += stride > 0 ? 1 : -1) {
       const bool begun = from_start || (stride > 0 ? i >= first : i <= first);
       const bool ended = !to_end && (stride > 0 ? i >= last : i <= last);
       if (begun && !ended) along.push_back(i);

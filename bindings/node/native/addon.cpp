@@ -111,62 +111,76 @@ void run_queue(Environment& state) {
     std::rethrow_exception(wrong);
 }
 
-// The problem with its values. The lines behind it name the places in this binding that called the
-// op, which say nothing to a user of JavaScript.
-std::string text_of(const std::exception& error) {
-  std::string text = error.what();
-  text.resize(std::min(text.find("\n\n  "), text.size()));
-  return text;
-}
+// What ran out of memory says who holds it. Ids and lines of the ledger are not JavaScript's, which
+// has its own (lib/explain/kernel_errors.js) and finds them by the slots.
+struct LargeTensor {
+  int slot = -1;
+  std::string size;
+  std::string text;
+};
 
-std::string text_of_largest(const OutOfMemoryError& error) {
-  std::string text = "  the largest live tensors:";
+std::vector<LargeTensor> largest_of(const OutOfMemoryError& error, const Slots& slots) {
+  std::vector<LargeTensor> rows;
   for (const Story& story : error.largest()) {
     const auto elements = static_cast<std::size_t>(story.shape.numel());
-    text += fmt::format("\n  {:>12}  {} {}", detail::bytes_text(elements * size_of(story.dtype)),
-                        story.dtype, story.shape);
+    rows.push_back({slots.find(story.id), detail::bytes_text(elements * size_of(story.dtype)),
+                    fmt::format("{} {}", story.dtype, story.shape)});
   }
-  return text;
+  return rows;
 }
 
-// Memory that ran out says who holds it too. Ids and lines of the ledger are not JavaScript's,
-// which has its own (lib/explain/kernel_errors.js), and the class is the code.
-std::string text_of(const OutOfMemoryError& error) {
-  constexpr std::string_view kClass = "OutOfMemoryError: ";
-  const std::string_view whole = error.what();
-  std::string text;
-  for (std::size_t begin = whole.starts_with(kClass) ? kClass.size() : 0; begin < whole.size();) {
-    const std::size_t end = std::min(whole.find("\n\n", begin), whole.size());
-    const std::string_view paragraph = whole.substr(begin, end - begin);
-    begin = end + 2;
-    if (paragraph.starts_with("  used ")) continue;
-    const bool is_list = paragraph.starts_with("  the largest");
-    text += fmt::format("{}{}", text.empty() ? "" : "\n\n",
-                        is_list ? text_of_largest(error) : paragraph);
-  }
-  return text + "\n  explain() tells the lines that made them.";
-}
-
-void throw_out_of_memory(napi_env env, const Slots& slots, const OutOfMemoryError& error) {
+// Throws an error as JavaScript's. Its lines name the places in this binding that called the op,
+// which say nothing to a user of JavaScript, and the class is the code.
+void throw_error(napi_env env, const Slots& slots, const Error& error) {
   const auto string_of = [env](std::string_view text) {
     napi_value value = nullptr;
     check(env, napi_create_string_utf8(env, text.data(), text.size(), &value));
     return value;
   };
-  napi_value thrown = nullptr;
-  check(env, napi_create_error(env, string_of(code_of(error)), string_of(text_of(error)), &thrown));
-  napi_value list = nullptr;  // where the tensors of the rows are
-  check(env, napi_create_array(env, &list));
-  std::uint32_t row = 0;
-  for (const Story& story : error.largest()) {
-    napi_value slot = nullptr;
-    check(env, napi_create_int32(env, slots.find(story.id), &slot));
-    check(env, napi_set_element(env, list, row++, slot));
+  const auto list_of = [env](const auto& items, auto&& value_of) {
+    napi_value list = nullptr;
+    check(env, napi_create_array(env, &list));
+    std::uint32_t at = 0;
+    for (const auto& item : items) check(env, napi_set_element(env, list, at++, value_of(item)));
+    return list;
+  };
+  std::string message = error.summary();
+  std::vector<std::string> details = error.details();
+  std::vector<LargeTensor> largest;
+  if (const auto* memory = dynamic_cast<const OutOfMemoryError*>(&error)) {
+    largest = largest_of(*memory, slots);
+    if (!largest.empty()) {
+      details.erase(details.begin());  // the same list, in the ledger's words
+      message += "\n\n  the largest live tensors:";
+    }
+    for (const auto& [slot, size, text] : largest)
+      message += fmt::format("\n  {:>12}  {}", size, text);
+    for (const std::string& paragraph : details) message += "\n\n" + paragraph;
+    message += fmt::format("\n\n  {}\n  explain() tells the lines that made them.", error.remedy());
   }
-  napi_property_descriptor property{};  // which does not show when the error is printed
-  property.utf8name = "slots";
-  property.value = list;
-  check(env, napi_define_properties(env, thrown, 1, &property));
+  napi_value thrown = nullptr;
+  check(env, napi_create_error(env, string_of(code_of(error)), string_of(message), &thrown));
+  const auto object_of = [&](const LargeTensor& row) {
+    napi_value object = nullptr, slot = nullptr;
+    check(env, napi_create_object(env, &object));
+    check(env, napi_create_int32(env, row.slot, &slot));
+    check(env, napi_set_named_property(env, object, "slot", slot));
+    check(env, napi_set_named_property(env, object, "size", string_of(row.size)));
+    check(env, napi_set_named_property(env, object, "text", string_of(row.text)));
+    return object;
+  };
+  // Properties that do not show when the error is printed.
+  napi_property_descriptor properties[5] = {};
+  const auto set = [&](std::size_t i, const char* name, napi_value value) {
+    properties[i].utf8name = name;
+    properties[i].value = value;
+  };
+  set(0, "op", string_of(error.op()));
+  set(1, "problem", string_of(error.problem()));
+  set(2, "details", list_of(details, string_of));
+  set(3, "remedy", string_of(error.remedy()));
+  set(4, "largest", list_of(largest, object_of));
+  check(env, napi_define_properties(env, thrown, std::size(properties), properties));
   check(env, napi_throw(env, thrown));
 }
 
@@ -187,11 +201,11 @@ napi_value entry(napi_env env, napi_callback_info info) {
   try {
     try {
       return function(env, state, arguments.values);
-    } catch (const OutOfMemoryError& error) {
-      throw_out_of_memory(env, state.slots, error);
+    } catch (const Error& error) {
+      throw_error(env, state.slots, error);
     }
   } catch (const std::exception& error) {
-    napi_throw_error(env, code_of(error), text_of(error).c_str());
+    napi_throw_error(env, code_of(error), error.what());
   }
   return nullptr;
 }

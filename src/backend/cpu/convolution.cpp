@@ -130,7 +130,7 @@ class Finish {
     const auto& attrs = args.attrs.as<ops::ConvAttrs>();
     if (attrs.activation != Activation::linear) {
       const ops::AlphaAttrs slope{attrs.alpha};
-      activation_ = loop_of(print_field(attrs.activation), dtype_of<T>, ops::ref(slope));
+      activation_ = loop_of(ops::choice_name(attrs.activation), dtype_of<T>, ops::ref(slope));
     }
   }
   ops::Epilogue epilogue() const {

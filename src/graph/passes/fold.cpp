@@ -106,7 +106,8 @@ class Folder {
     const Shape& shape = graph_.values[node.out[0]].shape;
     for (std::size_t input = 0; input < node.in.size(); ++input) {
       const auto& [root, layout] = seen_[node.in[input]];
-      if (node.op->view == nullptr && ops::accepts(*node.op, node.attrs.ref(), input, layout, shape)) {
+      if (node.op->view == nullptr &&
+          ops::accepts(*node.op, node.attrs.ref(), input, layout, shape)) {
         call.add_input(bytes_[root], layout);
       } else {
         call.copy_input(bytes_[root], layout);

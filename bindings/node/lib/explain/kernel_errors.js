@@ -18,25 +18,26 @@ function lifeIn(slot) {
   return found;
 }
 
-const kLargest = '  the largest live tensors:';
-
-// What ran out of memory says which slots hold most of it, in the order of its rows.
-function withBirths(message, slots) {
-  const lines = message.split('\n');
-  const first = lines.indexOf(kLargest) + 1;
-  slots.forEach((slot, i) => {
+// What holds most of the memory that ran out, with the lines that made it.
+function largestText(largest) {
+  const rows = largest.map(({slot, size, text}) => {
     const life = lifeIn(slot);
-    const [size] = lines[first + i].match(/^ *\S+ \S+ {2}/);
-    lines[first + i] = life === null ? `${lines[first + i]}, born (unknown)` :
-        `${size}${title(life)}, born ${place(life.site)} ${life.op}`;
+    const told = life === null ? `${text}, born (unknown)` :
+        `${title(life)}, born ${place(life.site)} ${life.op}`;
+    return `  ${size.padStart(12)}  ${told}`;
   });
-  return lines.filter(line => !line.startsWith('  explain() ')).join('\n');
+  return ['  the largest live tensors:', ...rows].join('\n');
 }
 
-function withUse(message, op, site) {
+// The problem, the line of use and, where memory ran out, what holds it and what to do. Other
+// remedies are for who writes C++.
+function messageWithUse(error, op, site) {
   const used = table([['used', place(site), op, during(current(), op, site)]]);
-  const [problem, ...rest] = message.split('\n');
-  return [problem, '', used, ...rest].join('\n') + (rest.length > 0 ? '' : '\n');
+  const {problem = error.message} = error;
+  const paragraphs = [error.op ? `${error.op}: ${problem}` : problem, used];
+  if (error.code !== 'OutOfMemoryError') return `${paragraphs.join('\n\n')}\n`;
+  if (error.largest.length > 0) paragraphs.push(largestText(error.largest));
+  return [...paragraphs, ...error.details, `  ${error.remedy}`].join('\n\n');
 }
 
 // The error with the user's line in its stack and, if it is one of ours, in its message.
@@ -44,8 +45,7 @@ function kernelError(error, op, site, below) {
   if (!(error instanceof Error) || 'site' in error) return error;
   const isCut = userFrames(error.stack) === '';
   if (isOurs(error)) {
-    if (error.slots !== undefined) error.message = withBirths(error.message, error.slots);
-    error.message = withUse(error.message, op, site);
+    error.message = messageWithUse(error, op, site);
     Object.defineProperty(error, 'site', {value: site});
     const {trace} = observers;
     if (trace !== null) trace.raised(`${error.code}: ${error.message}`, site, null);
