@@ -23,5 +23,20 @@ TEST(Adam, has_the_bits_of_the_ops_it_stands_for) {
   }
 }
 
+// As a traced step does: each result lies where the state that was given up lay, and no other.
+TEST(Adam, L8_an_eager_step_takes_the_bytes_of_each_state_that_is_given_up) {
+  const auto place = [](const Tensor& x) { return x.view<float>().data(); };
+  Tensor value = ones({64}), mean = zeros({64}), squares = zeros({64});
+  const Tensor gradient = ones({64}), rate = full({}, 0.01), epsilon = full({}, 1e-7);
+  const Tensor shared = mean;
+  const std::array places{place(value), place(mean), place(squares)};
+  const auto step = ops::adam(
+      {std::move(value), std::move(mean), std::move(squares), gradient, rate, epsilon}, {});
+  EXPECT_EQ(place(step[0]), places[0]);
+  EXPECT_NE(place(step[1]), places[1]);
+  EXPECT_EQ(place(step[2]), places[2]);
+  EXPECT_EQ(shared.to_vector<float>(), std::vector<float>(64, 0.f));
+}
+
 }  // namespace
 }  // namespace tenure::testing
