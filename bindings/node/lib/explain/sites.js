@@ -32,10 +32,25 @@ function toPath(file) {
   return file.startsWith('file://') ? fileURLToPath(file) : file;
 }
 
-// As the user would name it: relative to where the program was started, if it is below.
+// As the user would name it: relative to where the program runs, if it is below. Each is worked out
+// once: a summary asks for every tensor, and what became hot there would still be compiled while
+// Node ends, which Node 20 answers with an abort now and then.
+const shortPaths = new Map();
+let shortPathsFrom = null;
+
 function shortPath(file) {
-  const relative = path.relative(process.cwd(), file);
-  return relative && !relative.startsWith('..') ? relative : file;
+  const folder = process.cwd();
+  if (folder !== shortPathsFrom) {
+    shortPaths.clear();
+    shortPathsFrom = folder;
+  }
+  let short = shortPaths.get(file);
+  if (short === undefined) {
+    const relative = path.relative(folder, file);
+    short = relative && !relative.startsWith('..') ? relative : file;
+    shortPaths.set(file, short);
+  }
+  return short;
 }
 
 function classify(file) {
