@@ -10,28 +10,41 @@ namespace tenure::ops {
 inline constexpr Inputs kEither = input(0) | input(1);
 inline constexpr const char* kSteps = "its result changes only in steps";
 
-// A function of one value, and of what it keeps for its gradient; without one it changes in steps.
-constexpr OpDef of_one(const char* name, const char* tfjs, Takes takes, GradKeeps keeps = {},
-                       Grads (*grad)(GradContext&) = nullptr) {
+// A function of one value whose result changes in steps, and one with a gradient.
+constexpr OpDef of_one(const char* name, const char* tfjs, Takes takes) {
   return {.name = name,
           .infer = same_shape,
           .tfjs = tfjs,
           .takes = takes,
           .accepts = Accepts::elementwise,
           .may_overwrite = input(0),
-          .grad_keeps = keeps,
-          .grad = grad,
-          .no_gradient = grad == nullptr ? kSteps : nullptr};
+          .no_gradient = kSteps};
+}
+
+constexpr OpDef of_one(const char* name, const char* tfjs, Takes takes, GradKeeps keeps,
+                       Grads (*grad)(GradContext&)) {
+  OpDef op = of_one(name, tfjs, takes);
+  op.grad_keeps = keeps;
+  op.grad = grad;
+  op.no_gradient = nullptr;
+  return op;
 }
 
 // The same of two, which broadcast.
-constexpr OpDef of_two(const char* name, const char* tfjs, Takes takes, GradKeeps keeps = {},
-                       Grads (*grad)(GradContext&) = nullptr) {
-  OpDef op = of_one(name, tfjs, takes, keeps, grad);
+constexpr OpDef of_two(OpDef op) {
   op.infer = broadcast;
   op.inputs = 2;
   op.may_overwrite = kEither;
   return op;
+}
+
+constexpr OpDef of_two(const char* name, const char* tfjs, Takes takes) {
+  return of_two(of_one(name, tfjs, takes));
+}
+
+constexpr OpDef of_two(const char* name, const char* tfjs, Takes takes, GradKeeps keeps,
+                       Grads (*grad)(GradContext&)) {
+  return of_two(of_one(name, tfjs, takes, keeps, grad));
 }
 
 // The gradient of one operand: `flow()` summed down to the operand's shape, if anyone needs it.

@@ -53,8 +53,13 @@ constexpr OpDef reduction(const char* name, const char* tfjs, Takes takes, GradK
           .attrs = &kAttrs<ReduceAttrs>,
           .settle = settle_axes<ReduceAttrs>,
           .grad_keeps = keeps,
-          .grad = grad,
-          .no_gradient = grad == nullptr ? "it is of bool" : nullptr};
+          .grad = grad};
+}
+
+constexpr OpDef reduction_of_bool(const char* name, const char* tfjs) {
+  OpDef op = reduction(name, tfjs, Takes::booleans, kNothing, nullptr);
+  op.no_gradient = "it is of bool";
+  return op;
 }
 
 constinit const OpDef kSum = reduction(
@@ -97,8 +102,8 @@ constinit const OpDef kMax =
     reduction("max", "Max(reductionIndices=axes)", Takes::numbers, kInput | kOutput, to_equals);
 constinit const OpDef kMin =
     reduction("min", "Min(axis=axes)", Takes::numbers, kInput | kOutput, to_equals);
-constinit const OpDef kAny = reduction("any", "Any(axis=axes)", Takes::booleans, kNothing, nullptr);
-constinit const OpDef kAll = reduction("all", "All(axis=axes)", Takes::booleans, kNothing, nullptr);
+constinit const OpDef kAny = reduction_of_bool("any", "Any(axis=axes)");
+constinit const OpDef kAll = reduction_of_bool("all", "All(axis=axes)");
 
 void infer_place(Infer& infer) {
   const int axis = infer.attrs.as<AxisAttrs>().axis;
