@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <source_location>
 #include <string_view>
 #include <tuple>
@@ -38,31 +39,29 @@ namespace detail {
 using BodyFunction = std::function<std::vector<Tensor>(std::vector<Tensor>)>;
 
 TENURE_API bool is_tracing();
-TENURE_API bool is_symbolic(const char* op, const Tensor& tensor, std::source_location site);
-TENURE_API std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
-                                            const std::vector<BodyFunction>& branches,
-                                            std::source_location site);
-TENURE_API std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& body,
-                                          std::vector<Tensor> state, const LoopOptions& options,
+// Each runs at once, or in a trace appends a node.
+TENURE_API std::vector<Tensor> run_branch(const char* op, const Tensor& which,
+                                          const std::vector<BodyFunction>& branches,
                                           std::source_location site);
-// `sequences` are cut along their first axis, all of the same length `steps`. Gives the state, then
-// what the body gives beside it, stacked.
-TENURE_API std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body,
-                                          std::vector<Tensor> state, std::vector<Tensor> sequences,
-                                          std::int64_t steps, std::source_location site);
-TENURE_API bool read_predicate(const char* op, const Tensor& predicate, std::source_location site);
-TENURE_API std::size_t read_branch(const Tensor& index, std::size_t branches,
-                                   std::source_location site);
-TENURE_API void check_state(const char* op, const std::vector<Tensor>& before,
-                            const std::vector<Tensor>& after, std::source_location site);
+TENURE_API std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& body,
+                                        std::vector<Tensor> state, const LoopOptions& options,
+                                        std::source_location site);
+// `sequences` are cut along their first axis, all of the same length `steps`; without any the body
+// is given the number of the step. Gives the state, then what the body gives beside it, stacked.
+TENURE_API std::vector<Tensor> run_scan(const char* op, const BodyFunction& body,
+                                        std::vector<Tensor> state, std::vector<Tensor> sequences,
+                                        std::int64_t steps, std::source_location site);
+TENURE_API void check_count(const char* op, std::size_t given, std::size_t states,
+                            std::source_location site);
 // The length of the first axis of all of them.
 TENURE_API std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,
                                       std::source_location site);
 
+// Leaves the rest of the value, which can be filled again.
 template <class T>
-std::vector<Tensor> tensors_of(T value) {
+std::vector<Tensor> take_tensors(T& value) {
   std::vector<Tensor> tensors;
-  walk(value, [&](Tensor& tensor) { tensors.push_back(std::move(tensor)); });
+  walk(value, [&](Tensor& tensor) { tensors.push_back(std::exchange(tensor, {})); });
   return tensors;
 }
 
@@ -84,6 +83,32 @@ decltype(auto) call_with_state(F& fn, S state, Lead... lead) {
   }
 }
 
+// What one of the branches gives.
+template <class R>
+R choose(const char* op, const Tensor& which, const std::vector<std::function<R()>>& branches,
+         std::source_location site) {
+  std::vector<BodyFunction> bodies;
+  if constexpr (std::is_void_v<R>) {
+    for (const auto& branch : branches) {
+      bodies.push_back([&branch](const std::vector<Tensor>&) {
+        branch();
+        return std::vector<Tensor>();
+      });
+    }
+    run_branch(op, which, bodies, site);
+  } else {
+    R like{};
+    for (const auto& branch : branches) {
+      bodies.push_back([&branch, &like](const std::vector<Tensor>&) {
+        like = branch();
+        return take_tensors(like);
+      });
+    }
+    std::vector<Tensor> tensors = run_branch(op, which, bodies, site);
+    return refilled(std::move(like), std::move(tensors));
+  }
+}
+
 }  // namespace detail
 
 // What `then` or `otherwise` gives, by a predicate: one bool.
@@ -93,63 +118,15 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
   using R = std::invoke_result_t<Then&>;
   static_assert(std::is_same_v<R, std::invoke_result_t<Else&>>,
                 "cond: both branches must give the same type");
-  if (!detail::is_symbolic("cond", predicate, site)) {
-    return detail::read_predicate("cond", predicate, site) ? then() : otherwise();
-  }
   // Branch 0 is `otherwise`: a predicate is 0 or 1.
-  if constexpr (std::is_void_v<R>) {
-    const auto branch = [](auto& fn) {
-      return [&fn](const std::vector<Tensor>&) {
-        fn();
-        return std::vector<Tensor>();
-      };
-    };
-    detail::trace_branch("cond", predicate, {branch(otherwise), branch(then)}, site);
-  } else {
-    R like{};
-    const auto branch = [&like](auto& fn) {
-      return [&fn, &like](const std::vector<Tensor>&) {
-        R result = fn();
-        std::vector<Tensor> tensors = detail::tensors_of(result);
-        like = detail::refilled(std::move(result), std::vector<Tensor>(tensors.size()));
-        return tensors;
-      };
-    };
-    std::vector<Tensor> made =
-        detail::trace_branch("cond", predicate, {branch(otherwise), branch(then)}, site);
-    return detail::refilled(std::move(like), std::move(made));
-  }
+  return detail::choose<R>("cond", predicate, {std::ref(otherwise), std::ref(then)}, site);
 }
 
 // What the branch with that number gives.
 template <class R>
 R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branches,
               std::source_location site = std::source_location::current()) {
-  if (!detail::is_symbolic("switch_case", index, site)) {
-    return branches[detail::read_branch(index, branches.size(), site)]();
-  }
-  std::vector<detail::BodyFunction> bodies;
-  if constexpr (std::is_void_v<R>) {
-    for (const auto& branch : branches) {
-      bodies.push_back([&branch](const std::vector<Tensor>&) {
-        branch();
-        return std::vector<Tensor>();
-      });
-    }
-    detail::trace_branch("switch_case", index, bodies, site);
-  } else {
-    R like{};
-    for (const auto& branch : branches) {
-      bodies.push_back([&branch, &like](const std::vector<Tensor>&) {
-        R result = branch();
-        std::vector<Tensor> tensors = detail::tensors_of(result);
-        like = detail::refilled(std::move(result), std::vector<Tensor>(tensors.size()));
-        return tensors;
-      });
-    }
-    std::vector<Tensor> made = detail::trace_branch("switch_case", index, bodies, site);
-    return detail::refilled(std::move(like), std::move(made));
-  }
+  return detail::choose<R>("switch_case", index, branches, site);
 }
 
 // The state after `body` was applied to it for as long as `goes_on` gave true. Both take the state,
@@ -157,27 +134,18 @@ R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branch
 template <class Goes, class Body, class S>
 S while_loop(Goes goes_on, Body body, S state, LoopOptions options = {},
              std::source_location site = std::source_location::current()) {
-  if (!detail::is_tracing()) {
-    for (std::int64_t step = 0; step != options.most_steps; ++step) {
-      const Tensor answer = detail::call_with_state(goes_on, state);
-      if (!detail::read_predicate("while_loop", answer, site)) break;
-      S next = detail::call_with_state(body, state);
-      detail::check_state("while_loop", detail::tensors_of(state), detail::tensors_of(next), site);
-      state = std::move(next);
-    }
-    return state;
-  }
-  std::vector<Tensor> made = detail::trace_loop(
-      [&](std::vector<Tensor> at) {
+  std::vector<Tensor> begin = detail::take_tensors(state);
+  std::vector<Tensor> end = detail::run_loop(
+      [&](std::vector<Tensor> now) {
         return std::vector<Tensor>{
-            detail::call_with_state(goes_on, detail::refilled(state, std::move(at)))};
+            detail::call_with_state(goes_on, detail::refilled(state, std::move(now)))};
       },
-      [&](std::vector<Tensor> at) {
-        return detail::tensors_of<S>(
-            detail::call_with_state(body, detail::refilled(state, std::move(at))));
+      [&](std::vector<Tensor> now) {
+        S next = detail::call_with_state(body, detail::refilled(state, std::move(now)));
+        return detail::take_tensors(next);
       },
-      detail::tensors_of(state), options, site);
-  return detail::refilled(std::move(state), std::move(made));
+      std::move(begin), options, site);
+  return detail::refilled(std::move(state), std::move(end));
 }
 
 // The last state, and what `fn` gave beside it, stacked: fn(state, slice) gives a pair of both.
@@ -186,28 +154,31 @@ template <class F, class S, class X>
 auto scan(F fn, S state, X sequences, std::source_location site = std::source_location::current()) {
   using Pair = std::invoke_result_t<F&, S, X>;
   using Y = typename Pair::second_type;
-  const std::vector<Tensor> xs = detail::tensors_of(sequences);
+  std::vector<Tensor> begin = detail::take_tensors(state), xs = detail::take_tensors(sequences);
+  const std::size_t states = begin.size();
+  const auto split = [states](std::vector<Tensor>& both) {
+    const auto at = both.begin() + static_cast<std::ptrdiff_t>(states);
+    std::vector<Tensor> rest(std::make_move_iterator(at), std::make_move_iterator(both.end()));
+    both.erase(at, both.end());
+    return rest;
+  };
   const std::int64_t steps = detail::common_length("scan", xs, site);
   Y like{};
-  const detail::BodyFunction body = [&](std::vector<Tensor> at) {
-    const auto split = at.begin() + static_cast<std::ptrdiff_t>(at.size() - xs.size());
-    std::vector<Tensor> slices(split, at.end());
-    at.erase(split, at.end());
-    auto [next, given] =
-        fn(detail::refilled(state, std::move(at)), detail::refilled(sequences, std::move(slices)));
-    std::vector<Tensor> tensors = detail::tensors_of<S>(std::move(next));
-    std::vector<Tensor> made = detail::tensors_of(given);
-    like = detail::refilled<Y>(std::move(given), std::vector<Tensor>(made.size()));
-    tensors.insert(tensors.end(), made.begin(), made.end());
+  const detail::BodyFunction body = [&](std::vector<Tensor> now) {
+    std::vector<Tensor> slices = split(now);
+    Pair next =
+        fn(detail::refilled(state, std::move(now)), detail::refilled(sequences, std::move(slices)));
+    S carried = std::move(next.first);
+    std::vector<Tensor> tensors = detail::take_tensors(carried);
+    detail::check_count("scan", tensors.size(), states, site);
+    for (Tensor& tensor : detail::take_tensors(next.second)) tensors.push_back(std::move(tensor));
+    like = std::move(next.second);
     return tensors;
   };
-  std::vector<Tensor> made =
-      detail::trace_scan("scan", body, detail::tensors_of(state), xs, steps, site);
-  const std::size_t states = detail::tensors_of(state).size();
-  const auto split = made.begin() + static_cast<std::ptrdiff_t>(states);
-  std::vector<Tensor> stacks(split, made.end());
-  made.erase(split, made.end());
-  return std::pair<S, Y>(detail::refilled(std::move(state), std::move(made)),
+  std::vector<Tensor> end =
+      detail::run_scan("scan", body, std::move(begin), std::move(xs), steps, site);
+  std::vector<Tensor> stacks = split(end);
+  return std::pair<S, Y>(detail::refilled(std::move(state), std::move(end)),
                          detail::refilled(std::move(like), std::move(stacks)));
 }
 
@@ -216,15 +187,15 @@ auto scan(F fn, S state, X sequences, std::source_location site = std::source_lo
 template <class Body, class S>
 S for_loop(std::int64_t steps, Body body, S state,
            std::source_location site = std::source_location::current()) {
-  const detail::BodyFunction step = [&](std::vector<Tensor> at) {
-    Tensor i = std::move(at.back());
-    at.pop_back();
-    return detail::tensors_of<S>(
-        detail::call_with_state(body, detail::refilled(state, std::move(at)), std::move(i)));
+  std::vector<Tensor> begin = detail::take_tensors(state);
+  const detail::BodyFunction step = [&](std::vector<Tensor> now) {
+    Tensor i = std::move(now.back());
+    now.pop_back();
+    S next = detail::call_with_state(body, detail::refilled(state, std::move(now)), std::move(i));
+    return detail::take_tensors(next);
   };
-  std::vector<Tensor> made =
-      detail::trace_scan("for_loop", step, detail::tensors_of(state), {}, steps, site);
-  return detail::refilled(std::move(state), std::move(made));
+  std::vector<Tensor> end = detail::run_scan("for_loop", step, std::move(begin), {}, steps, site);
+  return detail::refilled(std::move(state), std::move(end));
 }
 
 }  // namespace tenure

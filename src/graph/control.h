@@ -27,14 +27,20 @@ namespace tenure::graph {
 
 using Bodies = std::vector<std::shared_ptr<const Graph>>;
 
-struct ControlAttrs {
-  Bodies bodies;
+// How often bodies run, and on what.
+struct Flow {
   std::size_t state = 0;       // loop, scan: so many of the first inputs, and of the outputs
   std::size_t sequences = 0;   // scan: so many inputs after those; the rest is the same throughout
   std::int64_t steps = -1;     // scan; of a loop, the most there may be, if there is a bound
   bool reverse = false;        // scan: from the last slice to the first
   bool tells_counter = false;  // the last output is the counter at which it began (scan: each step)
   bool has_counter = false;    // the last input is the counter at which to begin (scan: each step)
+
+  bool operator==(const Flow&) const = default;
+};
+
+struct ControlAttrs : Flow {
+  Bodies bodies;
 
   bool operator==(const ControlAttrs&) const = default;
   std::string print() const;

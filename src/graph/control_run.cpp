@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/raise.h"
-#include "graph/at_counter.h"
+#include "graph/control_flow.h"
 #include "graph/frame.h"
 #include "memory/context.h"
 
@@ -113,13 +113,6 @@ std::vector<std::byte*> data_of(std::span<const ops::KernelView> views) {
   return data;
 }
 
-// Whether the step may go on: reads the predicate's body, on a state.
-bool goes_on(BodyRun& predicate, std::byte* answer) {
-  predicate.result(0, answer);
-  predicate.run();
-  return *reinterpret_cast<const bool*>(answer);
-}
-
 }  // namespace
 
 std::size_t Program::scratch_of(const Control& control, const ops::OpDef& op,
@@ -136,58 +129,135 @@ std::size_t Program::scratch_of(const Control& control, const ops::OpDef& op,
 
 namespace {
 
-void run_scan(const ControlAttrs& attrs, BodyRun& body, const std::vector<bool>& used,
-              const ops::KernelArgs& args, std::byte* scratch) {
-  const std::size_t state = attrs.state, varying = state + attrs.sequences;
-  const std::size_t results = body.graph().results.size(), inputs = body.graph().inputs.size();
-  const auto steps = static_cast<std::size_t>(attrs.steps);
-  AtCounter counter;
-  TwoStates states(body.graph(), state);
-  states.begin(data_of(args.in.first(state)), data_of(args.out.first(state)), scratch);
-  for (std::size_t i = varying; i < inputs; ++i) body.input(i, args.in[i].data);
-  for (std::size_t s = 0; s < steps; ++s) {
-    const std::size_t at = attrs.reverse ? steps - 1 - s : s;
+class CallInArena {
+ public:
+  // `first` inputs come before the body's.
+  CallInArena(BodyRun& body, const ops::KernelArgs& args, std::size_t first)
+      : body_(body), args_(args) {
+    for (std::size_t i = 0; i < body.graph().inputs.size(); ++i) {
+      body.input(i, args.in[first + i].data);
+    }
+    for (std::size_t i = 0; i < body.graph().results.size(); ++i) {
+      body.result(i, args.out[i].data);
+    }
+  }
+  std::int64_t counter(std::size_t) const { return args_.in.back().as<std::int64_t>()[0]; }
+  void tell_counter(std::size_t, std::int64_t counter) const {
+    args_.out.back().as<std::int64_t>()[0] = counter;
+  }
+  void call() { body_.run(); }
+
+ private:
+  BodyRun& body_;
+  const ops::KernelArgs& args_;
+};
+
+class ScanInArena {
+ public:
+  ScanInArena(const ControlAttrs& attrs, BodyRun& body, const std::vector<bool>& used,
+              const ops::KernelArgs& args, std::byte* scratch)
+      : attrs_(attrs),
+        body_(body),
+        used_(used),
+        args_(args),
+        inputs_(body.graph().inputs.size()),
+        results_(body.graph().results.size()),
+        states_(body.graph(), attrs.state) {
+    const std::size_t state = attrs.state;
+    states_.begin(data_of(args.in.first(state)), data_of(args.out.first(state)), scratch);
+    for (std::size_t i = state + attrs.sequences; i < inputs_; ++i) body.input(i, args.in[i].data);
+  }
+  std::int64_t counter(std::size_t at) const { return args_.in[inputs_].as<std::int64_t>()[at]; }
+  void tell_counter(std::size_t at, std::int64_t counter) const {
+    args_.out[results_ + attrs_.state].as<std::int64_t>()[at] = counter;
+  }
+  void step(std::size_t at) {
+    const std::size_t state = attrs_.state;
     const auto slice = [&](const ops::KernelView& view) {
-      return view.data + at * (bytes_of(view) / steps);
+      return view.data + at * (bytes_of(view) / static_cast<std::size_t>(attrs_.steps));
     };
     for (std::size_t i = 0; i < state; ++i) {
-      if (used[results + i])
-        copy_bytes(slice(args.out[results + i]), states.now(i), states.bytes(i));
-      body.input(i, states.now(i));
-      body.result(i, states.next(i));
+      if (used_[results_ + i]) {
+        copy_bytes(slice(args_.out[results_ + i]), states_.now(i), states_.bytes(i));
+      }
+      body_.input(i, states_.now(i));
+      body_.result(i, states_.next(i));
     }
-    for (std::size_t i = state; i < varying; ++i) body.input(i, slice(args.in[i]));
-    for (std::size_t i = state; i < results; ++i) body.result(i, slice(args.out[i]));
-    if (attrs.has_counter) counter.set(args.in[inputs].as<std::int64_t>()[at]);
-    if (attrs.tells_counter) args.out[results + state].as<std::int64_t>()[at] = current_counter();
-    body.run();
-    states.advance();
+    for (std::size_t i = 0; i < attrs_.sequences; ++i) {
+      body_.input(state + i, slice(args_.in[state + i]));
+    }
+    for (std::size_t i = state; i < results_; ++i) body_.result(i, slice(args_.out[i]));
+    body_.run();
+    states_.advance();
   }
-  states.finish();
-}
+  void finish() { states_.finish(); }
 
-void run_loop(const ControlAttrs& attrs, BodyRun& predicate, BodyRun& body,
-              const ops::KernelArgs& args, std::byte* scratch) {
-  if (attrs.tells_counter) args.out[attrs.state].as<std::int64_t>()[0] = current_counter();
-  std::byte* answer = take(scratch, 1);
-  TwoStates states(body.graph(), attrs.state);
-  states.begin(data_of(args.in.first(attrs.state)), data_of(args.out.first(attrs.state)), scratch);
-  for (std::size_t i = attrs.state; i < body.graph().inputs.size(); ++i) {
-    predicate.input(i, args.in[i].data);
-    body.input(i, args.in[i].data);
+ private:
+  const ControlAttrs& attrs_;
+  BodyRun& body_;
+  const std::vector<bool>& used_;
+  const ops::KernelArgs& args_;
+  std::size_t inputs_, results_;
+  TwoStates states_;
+};
+
+// Asks a loop's first body whether it goes on.
+class Predicate {
+ public:
+  Predicate(BodyRun& body, std::byte*& scratch) : body_(body), answer_(take(scratch, 1)) {
+    body.result(0, answer_);
   }
-  for (std::int64_t step = 0; attrs.steps < 0 || step < attrs.steps; ++step) {
-    for (std::size_t i = 0; i < attrs.state; ++i) predicate.input(i, states.now(i));
-    if (!goes_on(predicate, answer)) break;
-    for (std::size_t i = 0; i < attrs.state; ++i) {
-      body.input(i, states.now(i));
-      body.result(i, states.next(i));
+  void input(std::size_t i, std::byte* data) { body_.input(i, data); }
+  bool ask() {
+    body_.run();
+    return *reinterpret_cast<const bool*>(answer_);
+  }
+
+ private:
+  BodyRun& body_;
+  std::byte* answer_;
+};
+
+class LoopInArena {
+ public:
+  LoopInArena(const ControlAttrs& attrs, BodyRun& predicate, BodyRun& body,
+              const ops::KernelArgs& args, std::byte* scratch)
+      : attrs_(attrs),
+        predicate_(predicate, scratch),
+        body_(body),
+        args_(args),
+        states_(body.graph(), attrs.state) {
+    const std::size_t state = attrs.state;
+    states_.begin(data_of(args.in.first(state)), data_of(args.out.first(state)), scratch);
+    for (std::size_t i = state; i < body.graph().inputs.size(); ++i) {
+      predicate_.input(i, args.in[i].data);
+      body.input(i, args.in[i].data);
     }
-    body.run();
-    states.advance();
   }
-  states.finish();
-}
+  void tell_counter(std::size_t, std::int64_t counter) const {
+    args_.out[attrs_.state].as<std::int64_t>()[0] = counter;
+  }
+  bool goes_on() {
+    for (std::size_t i = 0; i < attrs_.state; ++i) predicate_.input(i, states_.now(i));
+    return predicate_.ask();
+  }
+  void advance() {
+    for (std::size_t i = 0; i < attrs_.state; ++i) {
+      body_.input(i, states_.now(i));
+      body_.result(i, states_.next(i));
+    }
+    body_.run();
+    states_.advance();
+  }
+  void finish() { states_.finish(); }
+
+ private:
+  const ControlAttrs& attrs_;
+  Predicate predicate_;
+  BodyRun& body_;
+  const ops::KernelArgs& args_;
+  TwoStates states_;
+};
 
 // The states that the steps of a loop began with, and the counters.
 class Stack {
@@ -215,63 +285,83 @@ class Stack {
   std::vector<std::pair<StorageRef, std::int64_t>> entries_;
 };
 
-// Runs the loop again, keeping its states, then goes back through them. Returns the bytes kept.
-std::size_t run_loop_grad(const ControlAttrs& attrs, BodyRun& predicate, BodyRun& body,
-                          BodyRun& back, const ops::KernelArgs& args, std::byte* scratch) {
-  const std::size_t state = attrs.state, inputs = body.graph().inputs.size();
-  const std::size_t fixed = inputs - state, results = back.graph().results.size();
-  std::byte* answer = take(scratch, 1);
-  AtCounter counter;
-  if (attrs.has_counter) counter.set(args.in.back().as<std::int64_t>()[0]);
-  TwoStates sizes(body.graph(), state);
-  Stack stack(sizes, state);
-  stack.push();
-  for (std::size_t i = 0; i < state; ++i) {
-    copy_bytes(stack.top(i), args.in[i].data, sizes.bytes(i));
-    predicate.input(i, stack.top(i));
-  }
-  stack.set_counter(current_counter());
-  for (std::size_t i = state; i < inputs; ++i) {
-    predicate.input(i, args.in[i].data);
-    body.input(i, args.in[i].data);
-  }
-  for (std::int64_t step = 0; attrs.steps < 0 || step < attrs.steps; ++step) {
-    if (!goes_on(predicate, answer)) break;
-    for (std::size_t i = 0; i < state; ++i) body.input(i, stack.top(i));
-    stack.push();
-    for (std::size_t i = 0; i < state; ++i) body.result(i, stack.top(i));
-    body.run();
-    stack.set_counter(current_counter());
-    for (std::size_t i = 0; i < state; ++i) predicate.input(i, stack.top(i));
-  }
-  const std::size_t kept = stack.bytes();
-  stack.pop();  // the state it ended with
-
-  // The gradient's state: gradients of the loop's, and the sums, which begin at zero.
-  const std::size_t flowing = args.in.size() - inputs - (attrs.has_counter ? 1 : 0);
-  TwoStates grads(back.graph(), results);
-  std::vector<std::byte*> begin = data_of(args.in.subspan(inputs, flowing));
-  std::vector<std::byte*> end = data_of(args.out);
-  for (std::size_t i = flowing; i < results; ++i) {
-    begin.push_back(end[i]);
-    std::memset(end[i], 0, grads.bytes(i));
-  }
-  grads.begin(std::move(begin), std::move(end), scratch);
-  grads.begin_in_place();
-  for (std::size_t i = 0; i < fixed; ++i) back.input(results + state + i, args.in[state + i].data);
-  for (; !stack.empty(); stack.pop()) {
-    for (std::size_t i = 0; i < results; ++i) {
-      back.input(i, grads.now(i));
-      back.result(i, grads.next(i));
+class LoopGradInArena {
+ public:
+  LoopGradInArena(const ControlAttrs& attrs, BodyRun& predicate, BodyRun& body, BodyRun& back,
+                  const ops::KernelArgs& args, std::byte* scratch)
+      : attrs_(attrs),
+        predicate_(predicate, scratch),
+        body_(body),
+        back_(back),
+        args_(args),
+        scratch_(scratch),
+        stack_(TwoStates(body.graph(), attrs.state), attrs.state),
+        grads_(back.graph(), back.graph().results.size()) {
+    stack_.push();
+    for (std::size_t i = 0; i < attrs.state; ++i) {
+      copy_bytes(stack_.top(i), args.in[i].data, bytes_of(args.in[i]));
     }
-    for (std::size_t i = 0; i < state; ++i) back.input(results + i, stack.top(i));
-    counter.set(stack.counter());
-    back.run();
-    grads.advance();
+    const std::size_t results = back.graph().results.size();
+    for (std::size_t i = attrs.state; i < body.graph().inputs.size(); ++i) {
+      predicate_.input(i, args.in[i].data);
+      body.input(i, args.in[i].data);
+      back.input(results + i, args.in[i].data);
+    }
   }
-  grads.finish();
-  return kept;
-}
+  std::int64_t counter(std::size_t) const { return args_.in.back().as<std::int64_t>()[0]; }
+  bool goes_on() {
+    for (std::size_t i = 0; i < attrs_.state; ++i) predicate_.input(i, stack_.top(i));
+    return predicate_.ask();
+  }
+  void keep(std::int64_t counter) { stack_.set_counter(counter); }
+  void advance() {
+    for (std::size_t i = 0; i < attrs_.state; ++i) body_.input(i, stack_.top(i));
+    stack_.push();
+    for (std::size_t i = 0; i < attrs_.state; ++i) body_.result(i, stack_.top(i));
+    body_.run();
+  }
+  // The gradient's state: gradients of the loop's, and the sums, which begin at zero.
+  void turn_back() {
+    kept_bytes_ = stack_.bytes();
+    stack_.pop();  // the state it ended with
+    const std::size_t inputs = body_.graph().inputs.size();
+    const std::size_t flowing = args_.in.size() - inputs - (attrs_.has_counter ? 1 : 0);
+    std::vector<std::byte*> begin = data_of(args_.in.subspan(inputs, flowing));
+    std::vector<std::byte*> end = data_of(args_.out);
+    for (std::size_t i = flowing; i < end.size(); ++i) {
+      begin.push_back(end[i]);
+      std::memset(end[i], 0, grads_.bytes(i));
+    }
+    grads_.begin(std::move(begin), std::move(end), scratch_);
+    grads_.begin_in_place();
+  }
+  bool has_kept() const { return !stack_.empty(); }
+  std::int64_t kept_counter() const { return stack_.counter(); }
+  void drop() { stack_.pop(); }
+  void go_back() {
+    const std::size_t results = back_.graph().results.size();
+    for (std::size_t i = 0; i < results; ++i) {
+      back_.input(i, grads_.now(i));
+      back_.result(i, grads_.next(i));
+    }
+    for (std::size_t i = 0; i < attrs_.state; ++i) back_.input(results + i, stack_.top(i));
+    back_.run();
+    grads_.advance();
+  }
+  void finish() { grads_.finish(); }
+  std::size_t kept_bytes() const { return kept_bytes_; }
+
+ private:
+  const ControlAttrs& attrs_;
+  Predicate predicate_;
+  BodyRun& body_;
+  BodyRun& back_;
+  const ops::KernelArgs& args_;
+  std::byte* scratch_;
+  Stack stack_;
+  TwoStates grads_;
+  std::size_t kept_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -284,42 +374,30 @@ void Program::run_control(const Step& step, const ops::KernelArgs& args,
   const auto body = [&](std::size_t i) { return BodyRun(*control.bodies[i], args.scratch, site); };
   if (step.op == &kScan) {
     BodyRun only = body(0);
-    run_scan(attrs, only, control.used, args, room);
-    return;
-  }
-  if (step.op == &kLoop) {
+    ScanInArena world(attrs, only, control.used, args, room);
+    run_scan(attrs, world);
+    world.finish();
+  } else if (step.op == &kLoop) {
     BodyRun predicate = body(0), next = body(1);
-    run_loop(attrs, predicate, next, args, room);
-    return;
-  }
-  if (step.op == &kLoopGrad) {
+    LoopInArena world(attrs, predicate, next, args, room);
+    run_loop(attrs, world);
+    world.finish();
+  } else if (step.op == &kLoopGrad) {
     BodyRun predicate = body(0), next = body(1), back = body(2);
-    const std::size_t kept = run_loop_grad(attrs, predicate, next, back, args, room);
+    LoopGradInArena world(attrs, predicate, next, back, args, room);
+    run_loop_grad(attrs, world);
+    world.finish();
     std::size_t most = stack_bytes_.load(std::memory_order_relaxed);
-    while (most < kept && !stack_bytes_.compare_exchange_weak(most, kept)) {
+    while (most < world.kept_bytes() &&
+           !stack_bytes_.compare_exchange_weak(most, world.kept_bytes())) {
     }
-    return;
+  } else {
+    const bool branches = step.op == &kBranch;
+    const std::int64_t index = branches ? args.in[0].as<std::int32_t>()[0] : 0;
+    BodyRun taken = body(chosen(index, control.bodies.size()));
+    CallInArena world(taken, args, branches ? 1 : 0);
+    run_call(attrs, world);
   }
-  const std::size_t first = step.op == &kBranch ? 1 : 0;
-  std::size_t which = 0;
-  if (step.op == &kBranch) {
-    const std::int32_t index = args.in[0].as<std::int32_t>()[0];
-    if (index < 0 || static_cast<std::size_t>(index) >= control.bodies.size()) {
-      raise<ValueError>("switch_case: index {} for {} branches", index, control.bodies.size());
-    }
-    which = static_cast<std::size_t>(index);
-  }
-  AtCounter counter;
-  if (attrs.has_counter) counter.set(args.in.back().as<std::int64_t>()[0]);
-  if (attrs.tells_counter) args.out.back().as<std::int64_t>()[0] = current_counter();
-  BodyRun chosen = body(which);
-  for (std::size_t i = 0; i < chosen.graph().inputs.size(); ++i) {
-    chosen.input(i, args.in[first + i].data);
-  }
-  for (std::size_t i = 0; i < chosen.graph().results.size(); ++i) {
-    chosen.result(i, args.out[i].data);
-  }
-  chosen.run();
 }
 
 }  // namespace tenure::graph

@@ -2,13 +2,15 @@
 #include "tenure/control.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_set>
 
 #include "core/raise.h"
 #include "core/with_type.h"
-#include "graph/control.h"
+#include "graph/control_flow.h"
+#include "graph/control_now.h"
 #include "graph/read_as.h"
 #include "graph/trace.h"
 #include "memory/context.h"
@@ -122,10 +124,20 @@ std::shared_ptr<const Graph> finished(TracedBody&& body) {
   return std::make_shared<const Graph>(std::move(body.graph));
 }
 
-std::vector<Value> values_of(const std::vector<Tensor>& tensors) {
+std::vector<Value> values_of(const char* op, std::span<const Tensor> tensors) {
   std::vector<Value> values;
   values.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) values.push_back({tensor.shape(), tensor.dtype()});
+  for (const Tensor& tensor : tensors) {
+    const Layout& layout = detail::checked(tensor, op).layout;
+    values.push_back({layout.shape, layout.dtype});
+  }
+  return values;
+}
+
+std::vector<Value> results_of(const Graph& body) {
+  std::vector<Value> values;
+  values.reserve(body.results.size());
+  for (const ValueId result : body.results) values.push_back(body.values[result]);
   return values;
 }
 
@@ -167,16 +179,20 @@ void check_branch(const char* op, const Graph& first, const Graph& other, std::s
   }
 }
 
-void check_state(const char* op, const std::vector<Value>& before, const Graph& body) {
-  if (body.results.size() < before.size()) {
-    raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, body.results.size(),
-                      before.size());
-  }
+void check_count(const char* op, std::size_t given, std::size_t states) {
+  if (given == states) return;
+  raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, given, states);
+}
+
+// A body gives a state like the one it was given; a scan's may give more.
+void check_state(const char* op, std::span<const Value> before, std::span<const Value> after) {
+  const bool gives_more = std::string_view(op) == "scan" && after.size() > before.size();
+  if (!gives_more) check_count(op, after.size(), before.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const Value& after = body.values[body.results[i]];
-    if (after.shape != before[i].shape || after.dtype != before[i].dtype) {
+    const Value &was = before[i], &is = after[i];
+    if (was.shape != is.shape || was.dtype != is.dtype) {
       raise<ShapeError>("{}: state {} was {} {} and the body makes it {} {}: it must stay the same",
-                        op, i, before[i].dtype, before[i].shape, after.dtype, after.shape);
+                        op, i, was.dtype, was.shape, is.dtype, is.shape);
     }
   }
 }
@@ -186,11 +202,43 @@ void check_answer(DType dtype, const Shape& shape) {
   raise<DtypeError>("while_loop: the condition gives {} {}: it must be one bool", dtype, shape);
 }
 
+std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_location site) {
+  const detail::UserLine line(site);
+  const Layout& layout = detail::checked(index, "switch_case").layout;
+  if (!is_integer(layout.dtype) || layout.shape.numel() != 1) {
+    raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
+                      layout.shape);
+  }
+  const detail::Pin pin(index, "switch_case", site);
+  const std::int64_t which = with_type(layout.dtype, [&]<class T>(T) -> std::int64_t {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return index.item<T>(site);
+    return 0;  // refused above
+  });
+  return chosen(which, branches);
+}
+
+// The user's body, held to giving a state like the one it was given. `counts`: it is given, after
+// the rest, at which step it is.
+BodyFunction checked_body(const char* op, const BodyFunction& body, std::size_t states, bool counts,
+                          std::source_location site) {
+  return [=, &body, step = std::int32_t{0}](std::vector<Tensor> at) mutable {
+    const detail::UserLine line(site);
+    const std::vector<Value> before = values_of(op, std::span(at).first(states));
+    if (counts) at.push_back(tensor({step++}, Shape{}));
+    std::vector<Tensor> after;
+    {
+      const detail::CallbackScope user_code;
+      after = body(std::move(at));
+    }
+    check_state(op, before, values_of(op, after));
+    return after;
+  };
+}
+
 // A loop whose condition assigns variables: it is asked once before the loop and again at the end
 // of each step, by the body, and its answer is part of the state. As many times as eager code asks:
 // not after the last step that there may be.
-std::vector<Tensor> trace_assigning_condition(const detail::BodyFunction& goes_on,
-                                              const detail::BodyFunction& body,
+std::vector<Tensor> trace_assigning_condition(const BodyFunction& goes_on, const BodyFunction& body,
                                               std::vector<Tensor> state, const LoopOptions& options,
                                               std::source_location site) {
   if (options.most_steps == 0) return state;
@@ -214,12 +262,7 @@ std::vector<Tensor> trace_assigning_condition(const detail::BodyFunction& goes_o
     const detail::CallScope step_call("while_loop", site);
     const Tensor steps = std::move(at.back());
     at.resize(own);
-    std::vector<Tensor> next;
-    {
-      const detail::CallbackScope user_code;
-      next = body(at);
-    }
-    detail::check_state("while_loop", at, next, site);
+    std::vector<Tensor> next = checked_body("while_loop", body, own, false, site)(std::move(at));
     if (options.most_steps < 0) {
       next.push_back(ask(next).front());
     } else {
@@ -228,38 +271,13 @@ std::vector<Tensor> trace_assigning_condition(const detail::BodyFunction& goes_o
       };
       const auto go_on = [&](const std::vector<Tensor>&) { return ask(next); };
       next.push_back(std::move(
-          detail::trace_branch("cond", steps < options.most_steps, {stop, go_on}, site).front()));
+          detail::run_branch("cond", steps < options.most_steps, {stop, go_on}, site).front()));
     }
     next.push_back(steps + 1);
     return next;
   };
-  state = detail::trace_loop(answer_of, step, std::move(state), {}, site);
+  state = detail::run_loop(answer_of, step, std::move(state), {}, site);
   state.resize(own);
-  return state;
-}
-
-// Runs a loop over slices at once.
-std::vector<Tensor> scan_now(const char* op, const detail::BodyFunction& body,
-                             std::vector<Tensor> state, const std::vector<Tensor>& sequences,
-                             bool counts, std::int64_t steps, std::source_location site) {
-  const std::size_t states = state.size();
-  std::vector<std::vector<Tensor>> stacks;
-  for (std::int64_t s = 0; s < steps; ++s) {
-    std::vector<Tensor> at = state;
-    for (const Tensor& sequence : sequences) at.push_back(sequence[Index(s, site)]);
-    if (counts) at.push_back(tensor({static_cast<std::int32_t>(s)}, Shape{}));
-    std::vector<Tensor> made;
-    {
-      const detail::CallbackScope user_code;
-      made = body(std::move(at));
-    }
-    const auto split = made.begin() + static_cast<std::ptrdiff_t>(states);
-    detail::check_state(op, state, {made.begin(), split}, site);
-    stacks.resize(made.size() - states);
-    for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].push_back(made[states + i]);
-    state.assign(made.begin(), split);
-  }
-  for (auto& parts : stacks) state.push_back(stack(std::move(parts), 0, site));
   return state;
 }
 
@@ -271,7 +289,7 @@ Shape slice_of(const Tensor& sequence) {
 }
 
 // Over sequences of no steps: only a trace of the body tells the shapes of what it would give.
-std::vector<Tensor> scan_nothing(const char* op, const detail::BodyFunction& body,
+std::vector<Tensor> scan_nothing(const char* op, const BodyFunction& body,
                                  std::vector<Tensor> state, const std::vector<Tensor>& sequences,
                                  std::source_location site) {
   std::vector<Value> given;
@@ -283,16 +301,11 @@ std::vector<Tensor> scan_nothing(const char* op, const detail::BodyFunction& bod
     for (const Tensor& x : sequences) in.push_back(trace.add_input(slice_of(x), x.dtype(), site));
     std::vector<Tensor> out = body(std::move(in));
     const Graph graph = trace.finish(out, site);
-    check_state(op, values_of(state), graph);
-    for (std::size_t i = state.size(); i < graph.results.size(); ++i) {
-      given.push_back(graph.values[graph.results[i]]);
-    }
+    given = results_of(graph);
+    check_state(op, values_of(op, state), given);
+    given.erase(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(state.size()));
   }
-  for (const Value& value : given) {
-    Shape shape{0};
-    for (const std::int64_t dim : value.shape) shape.push_back(dim);
-    state.push_back(zeros(shape, value.dtype, site));
-  }
+  for (Tensor& empty : empty_stacks(given, site)) state.push_back(std::move(empty));
   return state;
 }
 
@@ -308,54 +321,9 @@ using graph::Value;
 
 bool is_tracing() { return context().trace != nullptr; }
 
-bool is_symbolic(const char* op, const Tensor& tensor, std::source_location site) {
-  return checked(tensor, op, -1, site).is_symbolic();
-}
-
-bool read_predicate(const char* op, const Tensor& predicate, std::source_location site) {
+void check_count(const char* op, std::size_t given, std::size_t states, std::source_location site) {
   const UserLine line(site);
-  const Layout& layout = checked(predicate, op).layout;
-  if (layout.dtype != DType::boolean || layout.shape.numel() != 1) {
-    raise<DtypeError>("{}: the predicate is {} {}: it must be one bool", op, layout.dtype,
-                      layout.shape);
-  }
-  const Pin pin(predicate, op, site);
-  return predicate.item<bool>(site);
-}
-
-std::size_t read_branch(const Tensor& index, std::size_t branches, std::source_location site) {
-  const UserLine line(site);
-  const Layout& layout = checked(index, "switch_case").layout;
-  if (!is_integer(layout.dtype) || layout.shape.numel() != 1) {
-    raise<DtypeError>("switch_case: the index is {} {}: it must be one integer", layout.dtype,
-                      layout.shape);
-  }
-  const Pin pin(index, "switch_case", site);
-  const std::int64_t which = with_type(layout.dtype, [&]<class T>(T) -> std::int64_t {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return index.item<T>(site);
-    return 0;  // refused above
-  });
-  if (which < 0 || static_cast<std::size_t>(which) >= branches) {
-    raise<ValueError>("switch_case: index {} for {} branches", which, branches);
-  }
-  return static_cast<std::size_t>(which);
-}
-
-void check_state(const char* op, const std::vector<Tensor>& before,
-                 const std::vector<Tensor>& after, std::source_location site) {
-  const UserLine line(site);
-  if (before.size() != after.size()) {
-    raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, after.size(),
-                      before.size());
-  }
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const Layout& was = checked(before[i], op).layout;
-    const Layout& is = checked(after[i], op).layout;
-    if (was.shape != is.shape || was.dtype != is.dtype) {
-      raise<ShapeError>("{}: state {} was {} {} and the body makes it {} {}: it must stay the same",
-                        op, i, was.dtype, was.shape, is.dtype, is.shape);
-    }
-  }
+  graph::check_count(op, given, states);
 }
 
 std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,
@@ -374,16 +342,22 @@ std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,
   return length;
 }
 
-std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
-                                 const std::vector<BodyFunction>& branches,
-                                 std::source_location site) {
+std::vector<Tensor> run_branch(const char* op, const Tensor& which,
+                               const std::vector<BodyFunction>& branches,
+                               std::source_location site) {
   const UserLine line(site);
+  const bool is_cond = std::string_view(op) == "cond";
   const Header& header = checked(which, op);
+  if (!header.is_symbolic()) {
+    const std::size_t taken = is_cond
+                                  ? static_cast<std::size_t>(graph::read_predicate(op, which, site))
+                                  : graph::read_branch(which, branches.size(), site);
+    return branches[taken]({});
+  }
   if (header.trace != current_trace()) {
     raise_symbolic(header, {.op = op, .site = site}, current_trace());
   }
   const Layout& layout = header.layout;
-  const bool is_cond = std::string_view(op) == "cond";
   const bool fits = is_cond ? layout.dtype == DType::boolean : is_integer(layout.dtype);
   if (!fits || layout.shape.numel() != 1) {
     raise<DtypeError>("{}: the {} is {} {}: it must be one {}", op, is_cond ? "predicate" : "index",
@@ -423,16 +397,22 @@ std::vector<Tensor> trace_branch(const char* op, const Tensor& which,
   return made;
 }
 
-std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& body,
-                               std::vector<Tensor> state, const LoopOptions& options,
-                               std::source_location site) {
+std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& body,
+                             std::vector<Tensor> state, const LoopOptions& options,
+                             std::source_location site) {
+  if (context().trace == nullptr) {
+    const graph::Flow flow{.state = state.size(), .steps = options.most_steps};
+    return graph::loop_now(flow, goes_on,
+                           graph::checked_body("while_loop", body, state.size(), false, site),
+                           std::move(state), site);
+  }
   const UserLine line(site);
   Trace& around = *Trace::current();
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i] = around.stand_in(state[i], "while_loop", static_cast<int>(i), site);
   }
   const std::size_t own = state.size();
-  const std::vector<Value> values = graph::values_of(state);
+  const std::vector<Value> values = graph::values_of("while_loop", state);
   std::vector<TracedBody> bodies;
   bodies.push_back(graph::trace_body(around, goes_on, values, site));
   if (!graph::assigned_in(bodies).empty()) {
@@ -442,7 +422,7 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
   const graph::Graph& predicate = bodies[0].graph;
   const Value& answer = predicate.values[predicate.results.at(0)];
   graph::check_answer(answer.dtype, answer.shape);
-  graph::check_state("while_loop", values, bodies[1].graph);
+  graph::check_state("while_loop", values, graph::results_of(bodies[1].graph));
   // A variable that the loop assigns is part of its state.
   const auto assigned = graph::assigned_in(bodies);
   for (const auto& variable : assigned) {
@@ -464,24 +444,29 @@ std::vector<Tensor> trace_loop(const BodyFunction& goes_on, const BodyFunction& 
   return made;
 }
 
-std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::vector<Tensor> state,
-                               std::vector<Tensor> sequences, std::int64_t steps,
-                               std::source_location site) {
+std::vector<Tensor> run_scan(const char* op, const BodyFunction& body, std::vector<Tensor> state,
+                             std::vector<Tensor> sequences, std::int64_t steps,
+                             std::source_location site) {
   const UserLine line(site);
   if (steps < 0) raise<ValueError>("{}: {} steps", op, steps);
   const bool counts = sequences.empty();  // for_loop
   Trace* around = Trace::current();
-  if (around == nullptr && (steps != 0 || counts)) {
-    return graph::scan_now(op, body, std::move(state), sequences, counts, steps, site);
+  if (around == nullptr && steps == 0 && !counts) {
+    return graph::scan_nothing(op, body, std::move(state), sequences, site);
   }
-  if (around == nullptr) return graph::scan_nothing(op, body, std::move(state), sequences, site);
+  if (around == nullptr) {
+    const graph::Flow flow{.state = state.size(), .sequences = sequences.size(), .steps = steps};
+    const BodyFunction step = graph::checked_body(op, body, state.size(), counts, site);
+    std::ranges::move(sequences, std::back_inserter(state));
+    return graph::scan_now(flow, step, std::move(state), site);
+  }
   const CallScope call(op, site);
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i] = around->stand_in(state[i], op, static_cast<int>(i), site);
   }
   if (counts) sequences.push_back(arange(0, steps, 1, DType::int32));
   const std::size_t own = state.size();
-  std::vector<Value> values = graph::values_of(state);
+  std::vector<Value> values = graph::values_of(op, state);
   for (Tensor& sequence : sequences) {
     sequence = around->stand_in(sequence, op, -1, site);
     values.push_back({graph::slice_of(sequence), sequence.dtype()});
@@ -492,8 +477,7 @@ std::vector<Tensor> trace_scan(const char* op, const BodyFunction& body, std::ve
     bodies.push_back(graph::trace_body(*around, body, values, site));
   }
   TracedBody& traced = bodies[0];
-  graph::check_state(op, {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(own)},
-                     traced.graph);
+  graph::check_state(op, std::span(values).first(own), graph::results_of(traced.graph));
   const std::size_t given = traced.graph.results.size() - own;
   // Assigned variables are states; they stand after the others, before what is given.
   const auto assigned = graph::assigned_in(bodies);

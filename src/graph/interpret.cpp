@@ -1,9 +1,11 @@
 // A graph run operation by operation, for tapes and traces to see.
+#include <algorithm>
 #include <optional>
 
 #include "core/raise.h"
 #include "graph/at_counter.h"
-#include "graph/control.h"
+#include "graph/control_flow.h"
+#include "graph/control_now.h"
 #include "graph/program.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -20,147 +22,82 @@ namespace {
 
 using detail::Access;
 
-Tensor counter_now() { return tensor({current_counter()}, Shape{}); }
+// A body that runs operation by operation.
+BodyFunction body_function(const Graph& graph, std::source_location site) {
+  return [&graph, site](std::vector<Tensor> in) {
+    std::vector<Tensor> out(graph.results.size());
+    interpret(graph, in, out, site);
+    return out;
+  };
+}
 
-void set(AtCounter& at, const Tensor& counter) { at.set(counter.item<std::int64_t>()); }
-
-class Interpreter {
- public:
-  Interpreter(const ControlAttrs& attrs, std::span<Tensor> in, std::span<Tensor> out,
-              std::source_location site)
-      : attrs_(attrs), in_(in), out_(out), site_(site) {}
-
-  void branch(std::size_t which, std::size_t first) {
-    AtCounter at;
-    if (attrs_.has_counter) set(at, in_.back());
-    if (attrs_.tells_counter) out_.back() = counter_now();
-    const Graph& body = *attrs_.bodies[which];
-    interpret(body, in_.subspan(first, body.inputs.size()), out_.first(body.results.size()), site_);
+std::vector<Tensor> interpret_loop_grad(const ControlAttrs& attrs, std::vector<Tensor> in,
+                                        std::source_location site) {
+  const Graph& back = *attrs.bodies[2];
+  const auto split = in.begin() + static_cast<std::ptrdiff_t>(attrs.bodies[1]->inputs.size());
+  std::vector<Tensor> grads(split, in.end());
+  in.erase(split, in.end());
+  // Those of the loop's states, then the sums, which begin at zero; a counter comes last.
+  const std::size_t flowing = grads.size() - (attrs.has_counter ? 1 : 0);
+  for (std::size_t i = flowing; i < back.results.size(); ++i) {
+    const Value& value = back.values[back.results[i]];
+    grads.insert(grads.begin() + static_cast<std::ptrdiff_t>(i),
+                 zeros(value.shape, value.dtype, site));
   }
+  return loop_grad_now(attrs, body_function(*attrs.bodies[0], site),
+                       body_function(*attrs.bodies[1], site), body_function(back, site),
+                       std::move(in), std::move(grads), site);
+}
 
-  void loop() {
-    if (attrs_.tells_counter) out_.back() = counter_now();
-    std::vector<Tensor> at(in_.begin(), in_.end());
-    while (goes_on(at)) advance(at);
-    for (std::size_t i = 0; i < attrs_.state; ++i) out_[i] = at[i];
-  }
-
-  void loop_grad() {
-    const Graph& body = *attrs_.bodies[1];
-    const Graph& back = *attrs_.bodies[2];
-    const std::size_t inputs = body.inputs.size(), results = back.results.size();
-    const auto own = in_.first(inputs);
-    std::vector<Tensor> at(own.begin(), own.end());
-    std::vector<std::vector<Tensor>> states;
-    std::vector<Tensor> counters;
-    {
-      AtCounter replayed;
-      if (attrs_.has_counter) set(replayed, in_.back());
-      for (;;) {
-        if (!goes_on(at)) break;
-        counters.push_back(counter_now());
-        states.emplace_back(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(attrs_.state));
-        advance(at);
-      }
+std::vector<Tensor> interpret_scan(const ControlAttrs& attrs, std::vector<Tensor> in,
+                                   std::source_location site) {
+  const Graph& graph = *attrs.bodies[0];
+  const auto states = static_cast<std::ptrdiff_t>(attrs.state);
+  if (attrs.steps == 0) {
+    std::vector<Value> values;
+    for (std::size_t i = attrs.state; i < graph.results.size(); ++i) {
+      values.push_back(graph.values[graph.results[i]]);
     }
-    const std::size_t flowing = in_.size() - inputs - (attrs_.has_counter ? 1 : 0);
-    std::vector<Tensor> grads(in_.begin() + static_cast<std::ptrdiff_t>(inputs),
-                              in_.begin() + static_cast<std::ptrdiff_t>(inputs + flowing));
-    for (std::size_t i = flowing; i < results; ++i) {
-      const Value& value = back.values[back.results[i]];
-      grads.push_back(zeros(value.shape, value.dtype, site_));
-    }
-    for (; !states.empty(); states.pop_back(), counters.pop_back()) {
-      AtCounter replayed;
-      set(replayed, counters.back());
-      std::vector<Tensor> operands = grads;
-      operands.insert(operands.end(), states.back().begin(), states.back().end());
-      for (std::size_t i = attrs_.state; i < inputs; ++i) operands.push_back(in_[i]);
-      interpret(back, operands, grads, site_);
-    }
-    for (std::size_t i = 0; i < results; ++i) out_[i] = grads[i];
+    for (std::size_t i = 0; i < attrs.state; ++i) values.push_back(graph.values[graph.inputs[i]]);
+    if (attrs.tells_counter) values.push_back({{}, DType::int64});
+    in.resize(attrs.state);
+    for (Tensor& empty : empty_stacks(values, site)) in.push_back(std::move(empty));
+    return in;
   }
+  // The states that its steps begin with are among a scan's outputs.
+  const BodyFunction body = body_function(graph, site);
+  const BodyFunction step = [&](std::vector<Tensor> at) {
+    const std::vector<Tensor> begin(at.begin(), at.begin() + states);
+    std::vector<Tensor> out = body(std::move(at));
+    out.insert(out.end(), begin.begin(), begin.end());
+    return out;
+  };
+  return scan_now(attrs, step, std::move(in), site);
+}
 
-  void scan() {
-    const Graph& body = *attrs_.bodies[0];
-    const std::size_t state = attrs_.state, varying = state + attrs_.sequences;
-    const std::size_t results = body.results.size();
-    std::vector<Tensor> at(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(state));
-    std::vector<std::vector<Tensor>> stacks(out_.size());
-    const auto steps = static_cast<std::size_t>(attrs_.steps);
-    for (auto& stack : stacks) stack.resize(steps);
-    for (std::size_t s = 0; s < steps; ++s) {
-      const std::size_t place = attrs_.reverse ? steps - 1 - s : s;
-      const Index index(place, site_);
-      AtCounter replayed;
-      if (attrs_.has_counter) set(replayed, in_[body.inputs.size()][index]);
-      if (attrs_.tells_counter) stacks[results + state][place] = counter_now();
-      std::vector<Tensor> operands = at, made(results);
-      for (std::size_t i = 0; i < state; ++i) stacks[results + i][place] = at[i];
-      for (std::size_t i = state; i < varying; ++i) operands.push_back(in_[i][index]);
-      for (std::size_t i = varying; i < body.inputs.size(); ++i) operands.push_back(in_[i]);
-      interpret(body, operands, made, site_);
-      for (std::size_t i = 0; i < state; ++i) at[i] = made[i];
-      for (std::size_t i = state; i < results; ++i) stacks[i][place] = made[i];
-    }
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-      if (i < state) {
-        out_[i] = at[i];
-      } else if (steps != 0) {
-        out_[i] = stack(stacks[i], 0, site_);
-      } else {
-        out_[i] = nothing(body, i);
-      }
-    }
+std::vector<Tensor> interpreted(const ops::OpDef& op, const ControlAttrs& attrs,
+                                std::vector<Tensor> in, std::source_location site) {
+  if (&op == &kScan) return interpret_scan(attrs, std::move(in), site);
+  if (&op == &kLoopGrad) return interpret_loop_grad(attrs, std::move(in), site);
+  if (&op == &kLoop) {
+    return loop_now(attrs, body_function(*attrs.bodies[0], site),
+                    body_function(*attrs.bodies[1], site), std::move(in), site);
   }
-
- private:
-  bool goes_on(const std::vector<Tensor>& at) {
-    if (steps_ == attrs_.steps) return false;
-    Tensor answer;
-    interpret(*attrs_.bodies[0], at, {&answer, 1}, site_);
-    return answer.item<bool>(site_);
+  std::size_t which = 0;
+  if (&op == &kBranch) {
+    which = chosen(in[0].item<std::int32_t>(site), attrs.bodies.size());
+    in.erase(in.begin());
   }
-  void advance(std::vector<Tensor>& at) {
-    ++steps_;
-    std::vector<Tensor> next(attrs_.state);
-    interpret(*attrs_.bodies[1], at, next, site_);
-    for (std::size_t i = 0; i < next.size(); ++i) at[i] = std::move(next[i]);
-  }
-  // An output of a scan over nothing.
-  Tensor nothing(const Graph& body, std::size_t i) const {
-    const std::size_t results = body.results.size();
-    const bool counter = i == results + attrs_.state;
-    const Value value = counter        ? Value{{}, DType::int64}
-                        : i >= results ? body.values[body.inputs[i - results]]
-                                       : body.values[body.results[i]];
-    Shape shape{0};
-    for (const std::int64_t dim : value.shape) shape.push_back(dim);
-    return zeros(shape, value.dtype, site_);
-  }
-
-  const ControlAttrs& attrs_;
-  std::span<Tensor> in_;
-  std::span<Tensor> out_;
-  std::source_location site_;
-  std::int64_t steps_ = 0;
-};
+  return call_now(attrs, body_function(*attrs.bodies[which], site), std::move(in));
+}
 
 }  // namespace
 
 void interpret_control(const Node& node, std::span<Tensor> in, std::span<Tensor> out,
                        std::source_location site) {
-  const auto& attrs = node.attrs.ref().as<ControlAttrs>();
-  Interpreter interpreter(attrs, in, out, site);
-  if (node.op == &kScan) return interpreter.scan();
-  if (node.op == &kLoop) return interpreter.loop();
-  if (node.op == &kLoopGrad) return interpreter.loop_grad();
-  if (node.op == &kCall) return interpreter.branch(0, 0);
-  const auto index = in[0].item<std::int32_t>(site);
-  if (index < 0 || static_cast<std::size_t>(index) >= attrs.bodies.size()) {
-    raise<ValueError>("switch_case: index {} for {} branches", index, attrs.bodies.size());
-  }
-  interpreter.branch(static_cast<std::size_t>(index), 1);
+  std::vector<Tensor> made =
+      interpreted(*node.op, node.attrs.ref().as<ControlAttrs>(), {in.begin(), in.end()}, site);
+  std::ranges::move(made, out.begin());
 }
 
 void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,

@@ -145,7 +145,12 @@ struct Hypot : Cheap {
     const V length = hn::Sqrt(hn::MulAdd(a, a, hn::Mul(b, b)));
     return hn::IfThenElse(endless, hn::Inf(d), length);
   }
-  static double of(double a, double b) { return std::hypot(a, b); }
+  // long double has room for those of double; std::hypot would ask for a newer glibc.
+  static double of(double a, double b) {
+    if (IsInf::of(a) || IsInf::of(b)) return std::numeric_limits<double>::infinity();
+    const long double x = a, y = b;
+    return static_cast<double>(std::sqrt(x * x + y * y));
+  }
 };
 
 // NaN passes.

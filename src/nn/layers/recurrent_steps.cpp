@@ -90,7 +90,7 @@ class Walk {
       return given;
     };
     std::vector<Tensor> made =
-        tenure::detail::trace_scan("scan", body, std::move(carried), std::move(along), steps_,
+        tenure::detail::run_scan("scan", body, std::move(carried), std::move(along), steps_,
                                    tenure::detail::context().call.site);
     if (adds_loss) {
       call_.add_loss(sum(made.back()));
