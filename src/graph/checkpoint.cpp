@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/at_counter.h"
 #include "graph/control.h"
 #include "graph/passes/passes.h"
 #include "graph/trace.h"
@@ -63,30 +62,23 @@ void trace_call(const Graph& graph, std::span<const Tensor> in, std::span<Tensor
 // What a call draws comes from here, so that the counter it began at is known.
 class OwnCounters {
  public:
-  explicit OwnCounters(const Graph& graph) : context_(detail::context()), outer_(context_.random) {
-    known_ = graph.draws.size() == 1;  // all that it draws, taken at once
-    first_ = known_ ? take_counters(graph.draws[0]) : outer_->next.load(std::memory_order_relaxed);
-    own_.seed.store(outer_->seed.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    own_.next.store(first_, std::memory_order_relaxed);
-    context_.random = &own_;
+  explicit OwnCounters(const Graph& graph) : known_(graph.draws.size() == 1) {
+    first_ = known_ ? take_counters(graph.draws[0])  // all that it draws, taken at once
+                    : random_.outer().next.load(std::memory_order_relaxed);
+    random_.set(first_);
   }
   ~OwnCounters() {
-    context_.random = outer_;
-    if (!known_) {
-      outer_->next.fetch_add(own_.next.load(std::memory_order_relaxed) - first_,
-                             std::memory_order_relaxed);
-    }
+    if (known_) return;
+    random_.outer().next.fetch_add(random_.next() - first_, std::memory_order_relaxed);
   }
   OwnCounters(const OwnCounters&) = delete;
   OwnCounters& operator=(const OwnCounters&) = delete;
   std::int64_t first() const { return static_cast<std::int64_t>(first_); }
 
  private:
-  detail::Context& context_;
-  detail::RandomState* outer_;
-  detail::RandomState own_;
+  detail::OwnRandom random_;
+  bool known_;
   std::uint64_t first_ = 0;
-  bool known_ = true;
 };
 
 }  // namespace

@@ -62,19 +62,6 @@ std::string with_word(const std::string& text, std::int64_t number, std::string_
   return changed + text.substr(from);
 }
 
-class FreeScope {
- public:
-  explicit FreeScope(const detail::FreeSizes& free)
-      : context_(detail::context()), outer_(std::exchange(context_.free, &free)) {}
-  ~FreeScope() { context_.free = outer_; }
-  FreeScope(const FreeScope&) = delete;
-  FreeScope& operator=(const FreeScope&) = delete;
-
- private:
-  detail::Context& context_;
-  const detail::FreeSizes* outer_;
-};
-
 TracedGraph trace_at(const NewCall& call, std::span<const Shape> shapes, detail::FreeSizes* free,
                      bool check_escapes) {
   TracedGraph traced;
@@ -187,7 +174,7 @@ class FreeDims::Probing {
     if (const detail::FreeSizes* outer = detail::context().free) {
       free.stand_ins.insert(free.stand_ins.end(), outer->stand_ins.begin(), outer->stand_ins.end());
     }
-    const FreeScope scope(free);
+    const detail::Meanwhile meanwhile(detail::context().free, &free);
     const auto trace = [&]() -> const Probe& {
       TracedGraph traced = trace_at(call_, shapes, &free, call_.check_escapes && probes_.empty());
       if (probes_.empty()) result_shape_ = std::move(traced.result_shape);

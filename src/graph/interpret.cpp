@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "core/raise.h"
-#include "graph/at_counter.h"
 #include "graph/control_flow.h"
 #include "graph/control_now.h"
 #include "graph/program.h"

@@ -39,6 +39,14 @@ RandomState& default_random() {
   return *state;
 }
 
+Context Context::eager() const {
+  return {.session = session,
+          .call = call,
+          .random = trace != nullptr ? &default_random() : random,
+          .watch = watch,
+          .thread = thread};
+}
+
 Context& make_context() {
   static const bool initialised = (initialise_runtime(), true);
   (void)initialised;

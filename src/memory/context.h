@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 
 namespace tenure::ops {
 class Recorder;
@@ -45,6 +46,9 @@ struct Context {
   RandomState* random = nullptr;
   MemoryWatch* watch = nullptr;  // what profiles this task (memory_watch.h), innermost first
   std::uint32_t thread = 0;
+
+  // For eager code in the middle of anything: no trace, no tape and no scope sees it.
+  Context eager() const;
 };
 
 extern constinit thread_local Context* t_context;
@@ -62,20 +66,34 @@ void leave_tapes(Context& context) noexcept;
 
 RandomState& default_random();
 
+// Puts back what was there, whatever it is set to meanwhile: all that is current, or a part of it.
+template <class T>
+class Meanwhile {
+ public:
+  explicit Meanwhile(T& what) : what_(what), outer_(what) {}
+  Meanwhile(T& what, std::type_identity_t<T> value) : what_(what), outer_(what) { what = value; }
+  ~Meanwhile() { what_ = outer_; }
+  Meanwhile(const Meanwhile&) = delete;
+  Meanwhile& operator=(const Meanwhile&) = delete;
+  T& now() const { return what_; }
+  const T& outer() const { return outer_; }
+
+ private:
+  T& what_;
+  const T outer_;
+};
+
 // Marks a public function that is made of others as the user's call. Inner ones change nothing.
 class CallScope {
  public:
   CallScope(const char* op, std::source_location site, bool backward = false)
-      : context_(context()), outer_(context_.call) {
-    if (outer_.op == nullptr) context_.call = {op, backward, site, outer_.function};
+      : call_(context().call) {
+    const UserCall& outer = call_.outer();
+    if (outer.op == nullptr) call_.now() = {op, backward, site, outer.function};
   }
-  ~CallScope() { context_.call = outer_; }
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
 
  private:
-  Context& context_;
-  UserCall outer_;
+  Meanwhile<UserCall> call_;
 };
 
 // The line that a public function was called on. Errors thrown while this is in scope tell it; what
@@ -84,52 +102,49 @@ class CallScope {
 class UserLine {
  public:
   explicit UserLine(std::source_location site, const char* function = nullptr)
-      : site_(site), call_(context().call), outer_(call_.site), outer_function_(call_.function) {
-    if (outer_.line() != 0) return;
-    call_.site = site;
-    call_.function = function;
-  }
-  ~UserLine() {
-    call_.site = outer_;
-    call_.function = outer_function_;
-  }
-  UserLine(const UserLine&) = delete;
-  UserLine& operator=(const UserLine&) = delete;
+      : UserLine(context().call, site, function) {}
   operator std::source_location() const { return site_; }
 
  private:
+  UserLine(UserCall& call, std::source_location site, const char* function)
+      : site_(site), outer_site_(call.site), outer_function_(call.function) {
+    if (outer_site_.outer().line() != 0) return;
+    call.site = site;
+    call.function = function;
+  }
+
   std::source_location site_;
-  UserCall& call_;
-  std::source_location outer_;
-  const char* outer_function_;
+  Meanwhile<std::source_location> outer_site_;
+  Meanwhile<const char*> outer_function_;
 };
 
 // User code called back by the library: its own lines count again.
-class CallbackScope {
- public:
-  CallbackScope() : context_(context()), outer_(context_.call) { context_.call = {}; }
-  ~CallbackScope() { context_.call = outer_; }
-  CallbackScope(const CallbackScope&) = delete;
-  CallbackScope& operator=(const CallbackScope&) = delete;
-
- private:
-  Context& context_;
-  UserCall outer_;
+struct CallbackScope : Meanwhile<UserCall> {
+  CallbackScope() : Meanwhile(context().call, {}) {}
 };
 
 // What the library makes for itself joins no scope.
-class NoScope {
+struct NoScope : Meanwhile<Scope*> {
+  explicit NoScope(Context& context) : Meanwhile(context.scope, nullptr) {}
+};
+
+// Random numbers from elsewhere, once it is set.
+class OwnRandom {
  public:
-  explicit NoScope(Context& context) : context_(context), outer_(context.scope) {
-    context_.scope = nullptr;
+  OwnRandom() : random_(context().random) {}
+  void set(std::uint64_t seed, std::uint64_t next) {
+    own_.seed.store(seed, std::memory_order_relaxed);
+    own_.next.store(next, std::memory_order_relaxed);
+    random_.now() = &own_;
   }
-  ~NoScope() { context_.scope = outer_; }
-  NoScope(const NoScope&) = delete;
-  NoScope& operator=(const NoScope&) = delete;
+  // At another counter of the same numbers.
+  void set(std::uint64_t next) { set(outer().seed.load(std::memory_order_relaxed), next); }
+  std::uint64_t next() const { return own_.next.load(std::memory_order_relaxed); }
+  RandomState& outer() const { return *random_.outer(); }
 
  private:
-  Context& context_;
-  Scope* outer_;
+  Meanwhile<RandomState*> random_;
+  RandomState own_;
 };
 
 }  // namespace tenure::detail

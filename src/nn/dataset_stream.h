@@ -68,22 +68,8 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
                                                    const Tensor& weight, std::source_location site);
 
 // The library at work for itself: what it makes joins no scope, no tape and no trace.
-class OwnWork {
- public:
-  OwnWork() : context_(detail::context()), outer_(context_) {
-    context_ = {};
-    context_.session = outer_.session;
-    context_.random = outer_.random;
-    context_.thread = outer_.thread;
-    context_.call = outer_.call;
-  }
-  ~OwnWork() { context_ = outer_; }
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
-
- private:
-  detail::Context& context_;
-  detail::Context outer_;
+struct OwnWork : detail::Meanwhile<detail::Context> {
+  OwnWork() : Meanwhile(detail::context(), detail::context().eager()) { now().watch = nullptr; }
 };
 
 // A small generator with the same numbers everywhere (splitmix64).

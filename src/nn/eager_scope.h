@@ -7,24 +7,8 @@
 
 namespace tenure::nn::detail {
 
-class EagerScope {
- public:
-  EagerScope() : context_(tenure::detail::context()), outer_(context_) {
-    if (context_.trace != nullptr) context_.random = &tenure::detail::default_random();
-    context_.scope = nullptr;
-    context_.tapes = nullptr;
-    context_.trace = nullptr;
-    context_.trace_id = 0;
-    context_.function = nullptr;
-    context_.free = nullptr;
-  }
-  ~EagerScope() { context_ = outer_; }
-  EagerScope(const EagerScope&) = delete;
-  EagerScope& operator=(const EagerScope&) = delete;
-
- private:
-  tenure::detail::Context& context_;
-  tenure::detail::Context outer_;
+struct EagerScope : tenure::detail::Meanwhile<tenure::detail::Context> {
+  EagerScope() : Meanwhile(tenure::detail::context(), tenure::detail::context().eager()) {}
 };
 
 // A job's work on another thread, in the session of whoever started it. The session may be closed
@@ -32,20 +16,15 @@ class EagerScope {
 class SessionScope {
  public:
   explicit SessionScope(tenure::detail::SessionStay& stay)
-      : stay_(stay), context_(tenure::detail::context()), outer_(context_.session) {
-    context_.session = stay.get();
-  }
-  ~SessionScope() {
-    context_.session = outer_;
-    stay_.leave();
-  }
-  SessionScope(const SessionScope&) = delete;
-  SessionScope& operator=(const SessionScope&) = delete;
+      : leaving_{stay}, session_(tenure::detail::context().session, stay.get()) {}
 
  private:
-  tenure::detail::SessionStay& stay_;
-  tenure::detail::Context& context_;
-  tenure::detail::SessionState* outer_;
+  struct Leaving {
+    tenure::detail::SessionStay& stay;
+    ~Leaving() { stay.leave(); }
+  };
+  Leaving leaving_;  // ends last
+  tenure::detail::Meanwhile<tenure::detail::SessionState*> session_;
 };
 
 }  // namespace tenure::nn::detail

@@ -36,21 +36,10 @@ using Seed = std::optional<std::uint64_t>;
 
 // With a seed of its own, an initializer gives the same values each time, and takes none from
 // set_seed's sequence.
-class Seeded {
- public:
-  explicit Seeded(const Seed& seed) : context_(tenure::detail::context()), outer_(context_.random) {
-    if (!seed) return;
-    own_.seed = *seed;
-    context_.random = &own_;
+struct Seeded : tenure::detail::OwnRandom {
+  explicit Seeded(const Seed& seed) {
+    if (seed) set(*seed, 0);
   }
-  ~Seeded() { context_.random = outer_; }
-  Seeded(const Seeded&) = delete;
-  Seeded& operator=(const Seeded&) = delete;
-
- private:
-  tenure::detail::Context& context_;
-  tenure::detail::RandomState* outer_;
-  tenure::detail::RandomState own_;
 };
 
 struct Fans {

@@ -60,26 +60,12 @@ Sink& sink() {
 }
 
 // User's code in the middle of whatever is going on here.
-class UsersContext {
- public:
-  UsersContext() : context_(context()), outer_(context_) {
-    context_.scope = nullptr;
-    context_.tapes = nullptr;
-    context_.trace = nullptr;
-    context_.trace_id = 0;
-    context_.function = nullptr;
-    context_.free = nullptr;
-    context_.call = {};
-    context_.random = &default_random();
-    context_.watch = nullptr;
+struct UsersContext : Meanwhile<Context> {
+  UsersContext() : Meanwhile(context(), context().eager()) {
+    now().call = {};
+    now().random = &default_random();
+    now().watch = nullptr;
   }
-  ~UsersContext() { context_ = outer_; }
-  UsersContext(const UsersContext&) = delete;
-  UsersContext& operator=(const UsersContext&) = delete;
-
- private:
-  Context& context_;
-  const Context outer_;
 };
 
 }  // namespace
