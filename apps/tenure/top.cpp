@@ -77,8 +77,8 @@ std::string graphs(const Terminal& to, const report::Timeline& timeline) {
                         report::bytes_text(most));
   };
   add("live", [](const report::Moment& part) { return report::sum(part.live); });
-  for (int i = 0; i < report::kCategories; ++i) {
-    add(report::name(static_cast<report::Category>(i)),
+  for (std::size_t i = 0; i < tenure::kCategories; ++i) {
+    add(tenure::name(static_cast<tenure::Category>(i)),
         [i](const report::Moment& part) { return part.live[static_cast<std::size_t>(i)]; });
   }
   return text;

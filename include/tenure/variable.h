@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "tenure/category.h"
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 
@@ -19,13 +20,10 @@ namespace detail {
 struct VariableState;
 }
 
-// What memory() counts a variable's bytes as.
-enum class VariableKind : std::uint8_t { parameter, gradient, optimizer_state, layer_state, other };
-
 struct VariableOptions {
   std::string name = {};
-  bool trainable = true;  // watched by tapes
-  VariableKind kind = VariableKind::parameter;
+  bool trainable = true;                // watched by tapes
+  Category kind = Category::parameter;  // which memory() counts its bytes as
 };
 
 // A copyable handle; copies stand for the same variable.

@@ -24,7 +24,7 @@ bool has_bit(std::uint16_t bits, std::size_t i) {
 }
 
 Saved save(const Tensor& tensor, const LabelRef& owner) {
-  return Saved(new_saved(*Access::header(tensor), Claim::saved_for_backward, owner));
+  return Saved(new_saved(*Access::header(tensor), Category::saved_for_backward, owner));
 }
 
 // A node's backward step as its gradient function sees it.
@@ -102,8 +102,8 @@ Tensor own(Tensor gradient, std::source_location site) {
   if (Access::header(gradient)->handles.load(std::memory_order_relaxed) > 1) {
     gradient = gradient.clone(site);
   }
-  Access::header(gradient)->claim.store(Claim::gradient, std::memory_order_relaxed);
-  events::claimed(*Access::header(gradient), Claim::gradient);
+  Access::header(gradient)->claim.store(Category::gradient, std::memory_order_relaxed);
+  events::claimed(*Access::header(gradient), Category::gradient);
   return gradient;
 }
 

@@ -114,7 +114,7 @@ Tensor Trace::capture(Header& header, std::source_location site) {
   if (const auto found = captured_.find(header.id); found != captured_.end()) {
     return symbols_[found->second];
   }
-  detail::Saved saved(new_saved(header, detail::Claim::other, graph_.function));
+  detail::Saved saved(new_saved(header, Category::other, graph_.function));
   if (header.storage->session.load(std::memory_order_relaxed) == nullptr) {
     // Another function's capture, shown to this session: it serves every one, as it did there.
     const std::lock_guard lock(detail::storage_moves());

@@ -59,7 +59,7 @@ HeldTensor::HeldTensor(const Tensor& tensor, const char* op, std::source_locatio
                       kMaxRank);
   }
   saved_ = detail::Saved(
-      new_saved(*pin, detail::Claim::other, detail::LabelRef::make("file", tensor.name(), site)));
+      new_saved(*pin, Category::other, detail::LabelRef::make("file", tensor.name(), site)));
 }
 
 std::span<const std::byte> HeldTensor::bytes(detail::StorageRef& scratch) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "memory/header.h"
+#include "tenure/category.h"
 
 namespace tenure::detail::events {
 
@@ -57,7 +58,7 @@ struct BirthEvent : Record {  // then the dimensions, the owner's text, the name
   std::uint16_t name_size = 0;
   std::uint16_t rank = 0;
   DType dtype = DType::float32;
-  Claim claim = Claim::other;
+  Category claim = Category::other;
   std::uint8_t flags = 0;
 };
 
@@ -77,7 +78,7 @@ struct NameEvent : Record {  // then the name
 struct HolderEvent : Record {  // claim and move
   const void* holder = nullptr;
   const void* storage = nullptr;
-  Claim claim = Claim::other;
+  Category claim = Category::other;
   bool at_birth = false;
 };
 

@@ -132,7 +132,7 @@ void named(const Header& header, std::string_view name) noexcept {
   put(reinterpret_cast<std::byte*>(event + 1), name);
 }
 
-void claimed(const Header& header, Claim claim) noexcept {
+void claimed(const Header& header, Category claim) noexcept {
   Place place;
   auto* event = Place::take<HolderEvent>(place, Kind::claim, sizeof(HolderEvent));
   if (event == nullptr) return;

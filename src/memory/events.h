@@ -31,7 +31,7 @@ void saved(const Header& header) noexcept;
 void died(const Header& header, Cause cause, std::source_location site, const Label* by) noexcept;
 void dropped(const Header& header) noexcept;
 void named(const Header& header, std::string_view name) noexcept;
-void claimed(const Header& header, Claim claim) noexcept;
+void claimed(const Header& header, Category claim) noexcept;
 void moved(const Header& header, bool at_birth) noexcept;
 void allocated(const Storage& storage) noexcept;
 void freed(const Storage& storage) noexcept;
@@ -69,7 +69,7 @@ inline void named(const Header& header, std::string_view name) noexcept {
   if (on()) [[unlikely]]
     cold::named(header, name);
 }
-inline void claimed(const Header& header, Claim claim) noexcept {
+inline void claimed(const Header& header, Category claim) noexcept {
   if (on()) [[unlikely]]
     cold::claimed(header, claim);
 }

@@ -24,7 +24,7 @@ constinit SpinLock g_names;  // names are given rarely and read rarely
 inline void fill_in(Header& header, Context& context, Layout layout, const char* op,
                     std::source_location site, std::uint64_t value_id) {
   header.role = Role::tensor;
-  header.claim.store(Claim::other, std::memory_order_relaxed);
+  header.claim.store(Category::other, std::memory_order_relaxed);
   header.id = new_value_id();
   header.value_id = value_id != 0 ? value_id : header.id;
   header.session.store(context.session, std::memory_order_relaxed);
@@ -90,7 +90,7 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
   return header;
 }
 
-Header* new_saved(const Header& from, Claim claim, LabelRef owner) {
+Header* new_saved(const Header& from, Category claim, LabelRef owner) {
   Header* header = Slab<Header>::instance().allocate();
   try {
     header->layout = from.layout;

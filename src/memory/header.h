@@ -32,6 +32,7 @@
 #include "core/layout.h"
 #include "memory/label.h"
 #include "memory/storage.h"
+#include "tenure/category.h"
 #include "tenure/device.h"
 #include "tenure/story.h"
 
@@ -47,16 +48,6 @@ struct Scope;
 struct SessionState;
 
 enum class Role : std::uint8_t { tensor, saved };
-
-// What a holder wants its bytes for. A storage counts under the strongest claim of its holders.
-enum class Claim : std::uint8_t {
-  other,
-  saved_for_backward,
-  gradient,
-  layer_state,
-  optimizer_state,
-  parameter,
-};
 
 struct BirthRecord {
   std::source_location site;
@@ -94,7 +85,7 @@ struct alignas(64) Header {
   Role role = Role::tensor;
   bool is_slot = false;                   // a variable's value, and counted as such by its storage
   std::atomic<bool> symbol_ended{false};  // of a symbolic tensor: disposed, or its scope ended
-  std::atomic<Claim> claim{Claim::other};
+  std::atomic<Category> claim{Category::other};  // what its bytes are for
   Device device;
   Storage* storage = nullptr;
   std::uint64_t id = 0;
@@ -144,7 +135,7 @@ Header* new_symbolic(Context& context, Layout layout, Symbol symbol, LabelRef fu
                      const char* op, std::source_location site, std::uint64_t value_id = 0);
 
 // A saved value of what `from` holds. `from` must be pinned or otherwise known to be alive.
-Header* new_saved(const Header& from, Claim claim, LabelRef owner);
+Header* new_saved(const Header& from, Category claim, LabelRef owner);
 
 // A saved value over bytes that no tensor had, computed by `op` for its owner.
 Header* new_saved_bytes(Context& context, Layout layout, StorageRef storage, LabelRef owner,

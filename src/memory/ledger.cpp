@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/category.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
@@ -261,7 +262,7 @@ RecursiveMutex& storage_moves() noexcept {
 MemoryInfo memory_of(SessionState* session) {
   MemoryInfo info;
   struct Held {
-    Claim claim = Claim::other;
+    Category claim = Category::other;
     bool only_small_views = true;
     std::size_t nbytes = 0;
     std::size_t capacity = 0;
@@ -273,7 +274,7 @@ MemoryInfo memory_of(SessionState* session) {
     if (ours && header.role == Role::tensor) ++info.tensors;
     if (!is_charged_to(session, *header.storage)) return;
     Held& held = storages[header.storage];
-    held.claim = std::max(held.claim, header.claim.load(std::memory_order_relaxed));
+    held.claim = stronger(held.claim, header.claim.load(std::memory_order_relaxed));
     held.only_small_views = held.only_small_views && smaller_than_storage(header);
     held.nbytes = header.storage->nbytes;
     held.capacity = header.storage->capacity;
@@ -288,22 +289,23 @@ MemoryInfo memory_of(SessionState* session) {
     }
     claimed += held.nbytes;
     switch (held.claim) {
-      case Claim::parameter:
+      case Category::parameter:
         info.parameter_bytes += held.nbytes;
         break;
-      case Claim::gradient:
+      case Category::gradient:
         info.gradient_bytes += held.nbytes;
         break;
-      case Claim::optimizer_state:
+      case Category::optimizer_state:
         info.optimizer_bytes += held.nbytes;
         break;
-      case Claim::layer_state:
+      case Category::layer_state:
         info.layer_state_bytes += held.nbytes;
         break;
-      case Claim::saved_for_backward:
+      case Category::saved_for_backward:
         info.saved_bytes += held.nbytes;
         break;
-      case Claim::other:
+      case Category::workspace:
+      case Category::other:
         info.other_bytes += held.nbytes;
         break;
     }
@@ -330,7 +332,7 @@ MemoryInfo memory_of(SessionState* session) {
 std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session) {
   struct Candidate {
     std::size_t nbytes = 0;
-    Claim claim = Claim::other;
+    Category claim = Category::other;
     const Header* header = nullptr;  // the one to tell of: a tensor where there is one
     std::uint64_t id = 0;
     Role role = Role::saved;
@@ -340,7 +342,7 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
     if (!is_charged_to(session, *header.storage)) return;
     Candidate& candidate = storages[header.storage];
     candidate.nbytes = header.storage->nbytes;
-    candidate.claim = std::max(candidate.claim, header.claim.load(std::memory_order_relaxed));
+    candidate.claim = stronger(candidate.claim, header.claim.load(std::memory_order_relaxed));
     if (candidate.header == nullptr || header.role < candidate.role) {
       candidate.header = &header;
       candidate.id = header.id;

@@ -15,6 +15,7 @@
 #include "memory/header.h"
 #include "memory/session.h"
 #include "memory/slab.h"
+#include "tenure/category.h"
 #include "tenure/memory.h"
 
 namespace tenure::detail {
@@ -58,7 +59,7 @@ std::size_t live_bytes(
 // The storages that hold most, each by one of its holders.
 struct LargeHolder {
   std::size_t nbytes = 0;
-  Claim claim = Claim::other;
+  Category claim = Category::other;
   Story story;
 };
 std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* session);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/category.h"
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/ledger.h"
@@ -17,22 +18,10 @@
 namespace tenure::detail {
 namespace {
 
-std::string_view name(Claim claim) {
-  switch (claim) {
-    case Claim::other:
-      return "other";
-    case Claim::saved_for_backward:
-      return "saved for backward";
-    case Claim::gradient:
-      return "gradient";
-    case Claim::layer_state:
-      return "layer state";
-    case Claim::optimizer_state:
-      return "optimizer state";
-    case Claim::parameter:
-      return "parameter";
-  }
-  return "";
+std::string words(Category category) {
+  std::string text(name(category));
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
 
 // What is held, by kinds of holders that could let go of it.
@@ -139,7 +128,7 @@ void raise_out_of_memory(const Shortage& shortage) {
   for (const LargeHolder& holder : largest_holders(5, session)) {
     const Story& story = holder.story;
     list += fmt::format("\n  {:>12}  {}, {}, born {} {}", bytes_text(holder.nbytes), story.title(),
-                        name(holder.claim), site_text(story.birth.site), story.birth.op);
+                        words(holder.claim), site_text(story.birth.site), story.birth.op);
     stories.push_back(story);
   }
   if (!list.empty()) record.details.push_back(fmt::format("  the largest live tensors:{}", list));

@@ -25,7 +25,7 @@ class SavedBatch {
     const detail::LabelRef owner = detail::LabelRef::make("dataset", "", site);
     const auto save = [&](const Tensor& tensor) {
       const detail::Pin pin(tensor, op, site);
-      return Saved(new_saved(*pin, detail::Claim::other, owner));
+      return Saved(new_saved(*pin, Category::other, owner));
     };
     for (const Tensor& tensor : x) x_.push_back(save(tensor));
     for (const Tensor& tensor : y) y_.push_back(save(tensor));

@@ -549,7 +549,7 @@ Variable LayerBase::add_state(std::string_view name, const Shape& shape, DType d
   Variable slot(zeros(shape, dtype),
                 {.name = fmt::format("{}/{}", this->name(), name),
                  .trainable = false,
-                 .kind = VariableKind::layer_state},
+                 .kind = Category::layer_state},
                 state_->label->site);
   state_->slots.push_back(slot);
   return slot;

@@ -72,7 +72,7 @@ void MetricBase::accumulate(std::vector<Part> parts) {
       made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
                         VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
                                         .trainable = false,
-                                        .kind = VariableKind::other},
+                                        .kind = Category::other},
                         tenure::detail::user_site({}));
     }
     state.parts = std::move(made);

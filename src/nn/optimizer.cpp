@@ -53,7 +53,7 @@ Variable scalar_state(Tensor value, const OptimizerState& state, const char* nam
   return Variable(std::move(value),
                   {.name = fmt::format("{}/{}", state.label->text, name),
                    .trainable = false,
-                   .kind = VariableKind::optimizer_state},
+                   .kind = Category::optimizer_state},
                   site);
 }
 
@@ -99,7 +99,7 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
       slots.emplace_back(full(variable.shape(), slot.initial, variable.dtype(), site),
                          VariableOptions{.name = fmt::format("{}/{}", owner, slot.name),
                                          .trainable = false,
-                                         .kind = VariableKind::optimizer_state},
+                                         .kind = Category::optimizer_state},
                          site);
     }
     made.push_back(std::move(slots));

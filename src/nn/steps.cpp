@@ -228,7 +228,7 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
       compiled.accumulated.push_back(Variable(zeros(variable.shape(), variable.dtype()),
                                               {.name = variable.name() + "/accumulated_gradient",
                                                .trainable = false,
-                                               .kind = VariableKind::gradient},
+                                               .kind = Category::gradient},
                                               site));
     }
   }

@@ -119,7 +119,7 @@ void add_counters(const Run& run, Events& events) {
   const Timeline timeline(run);
   const auto add = [&](const Moment& moment) {
     std::string args;
-    for (int i = 0; i < kCategories; ++i) {
+    for (std::size_t i = 0; i < kCategories; ++i) {
       args += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", name(static_cast<Category>(i)),
                           moment.live[static_cast<std::size_t>(i)]);
     }

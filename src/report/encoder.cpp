@@ -17,24 +17,6 @@ using events::text_at;
 
 namespace {
 
-Category category_of(detail::Claim claim) {
-  switch (claim) {
-    case detail::Claim::saved_for_backward:
-      return Category::saved_for_backward;
-    case detail::Claim::gradient:
-      return Category::gradient;
-    case detail::Claim::layer_state:
-      return Category::layer_state;
-    case detail::Claim::optimizer_state:
-      return Category::optimizer_state;
-    case detail::Claim::parameter:
-      return Category::parameter;
-    case detail::Claim::other:
-      break;
-  }
-  return Category::other;
-}
-
 template <class Event>
 const Event& as(const events::Record& record) {
   return static_cast<const Event&>(record);
@@ -94,7 +76,7 @@ void Encoder::write_birth(const events::BirthEvent& event, std::uint32_t thread)
   birth.shape = shape(dims, event.rank);
   birth.site = site(event.site);
   birth.nbytes = event.nbytes;
-  birth.category = category_of(event.claim);
+  birth.category = event.claim;
   birth.scope = event.scope != nullptr ? spans_.of(event.scope) + 1 : 0;
   birth.name = writer_.string(text_at(name, event.name_size));
   if (!event.owner_kind.empty()) {
@@ -134,7 +116,7 @@ void Encoder::write(const events::Record& record, std::uint32_t thread) {
     }
     case Kind::claim: {
       const auto& event = as<events::HolderEvent>(record);
-      writer_.claim(time, thread, holders_.of(event.holder), category_of(event.claim));
+      writer_.claim(time, thread, holders_.of(event.holder), event.claim);
       break;
     }
     case Kind::move: {

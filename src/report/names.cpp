@@ -8,14 +8,6 @@
 
 namespace tenure::report {
 
-std::string_view name(Category category) {
-  constexpr std::array<std::string_view, kCategories> kNames{
-      "parameter", "gradient", "optimizer_state", "layer_state", "saved_for_backward",
-      "workspace", "other"};
-  const auto index = static_cast<std::size_t>(category);
-  return index < kNames.size() ? kNames[index] : "other";
-}
-
 std::string_view text_of(const Run& run, std::uint32_t string) {
   return string < run.strings.size() ? std::string_view(run.strings[string]) : "";
 }

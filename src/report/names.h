@@ -10,7 +10,6 @@
 
 namespace tenure::report {
 
-std::string_view name(Category category);                        // saved_for_backward
 std::string_view text_of(const Run& run, std::uint32_t string);  // "" where there is none
 std::string site_text(const Run& run, std::uint32_t site);       // loop.cpp:12
 std::string site_path(const Run& run, std::uint32_t site);       // src/loop.cpp:12

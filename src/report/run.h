@@ -10,22 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/category.h"
+
 namespace tenure::report {
 
 inline constexpr std::uint32_t kNone = 0xffffffff;
 inline constexpr std::int64_t kNever = -1;
-
-// What bytes are for: MemoryInfo's categories, in its order.
-enum class Category : std::uint8_t {
-  parameter,
-  gradient,
-  optimizer_state,
-  layer_state,
-  saved_for_backward,
-  workspace,
-  other,
-};
-inline constexpr int kCategories = 7;
 
 struct Site {              // a line of the user's program
   std::uint32_t file = 0;  // index into strings: as the compiler was given it

@@ -7,11 +7,6 @@
 namespace tenure::report {
 namespace {
 
-// A storage counts under the strongest claim of its holders.
-constexpr std::array kByStrength{Category::parameter,          Category::optimizer_state,
-                                 Category::layer_state,        Category::gradient,
-                                 Category::saved_for_backward, Category::other};
-
 // Causes of death that no tensor of a user's has.
 constexpr const char* kAssigned = "assigned";  // a variable's old value
 constexpr const char* kUnknown = "unknown";    // its death was not told

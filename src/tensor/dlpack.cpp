@@ -111,7 +111,7 @@ DLManagedTensor* to_dlpack(const Tensor& tensor, std::source_location site) {
   const detail::Pin pin(tensor, "to_dlpack", site);
   auto exported = std::make_unique<Exported>();
   exported->saved = detail::Saved(new_saved(
-      *pin, detail::Claim::other, detail::LabelRef::make("DLPack export", tensor.name(), site)));
+      *pin, Category::other, detail::LabelRef::make("DLPack export", tensor.name(), site)));
   detail::Header& saved = *exported->saved.get();
   const Strides& strides = pin->layout.strides;
   if (std::any_of(strides.begin(), strides.end(), [](std::int64_t step) { return step < 0; })) {

@@ -73,7 +73,7 @@ Tensor::Held Tensor::hold(DType dtype, const char* op, std::source_location site
   check_dtype(op, *pin, dtype, site);
   const bool later = std::string_view(op) == "read_async";
   detail::LabelRef owner = detail::LabelRef::make(later ? "read in flight" : "span", name(), site);
-  detail::Saved saved(new_saved(*pin, detail::Claim::other, std::move(owner)));
+  detail::Saved saved(new_saved(*pin, Category::other, std::move(owner)));
   if (!pin->layout.contiguous) {
     detail::StorageRef copy = allocate_for(*pin, op, site);
     detail::device_transfer(pin->device.type).to_host(copy->data, *pin->storage, pin->layout);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/category.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
@@ -21,7 +22,6 @@
 namespace tenure {
 
 using detail::Access;
-using detail::Claim;
 using detail::Header;
 using detail::LabelRef;
 using detail::Pin;
@@ -49,22 +49,6 @@ Saved slot_from(Header& value, const detail::VariableState& variable) {
   detail::enter_slot(*slot.get()->storage);
   slot.get()->is_slot = true;
   return slot;
-}
-
-Claim claim_of(VariableKind kind) {
-  switch (kind) {
-    case VariableKind::parameter:
-      return Claim::parameter;
-    case VariableKind::gradient:
-      return Claim::gradient;
-    case VariableKind::optimizer_state:
-      return Claim::optimizer_state;
-    case VariableKind::layer_state:
-      return Claim::layer_state;
-    case VariableKind::other:
-      break;
-  }
-  return Claim::other;
 }
 
 std::string braces(const Shape& shape) {
@@ -187,10 +171,14 @@ void detail::assign_all(std::span<const Variable> variables, std::span<const Ten
 
 Variable::Variable(Tensor value, VariableOptions options, std::source_location site)
     : state_(std::make_shared<detail::VariableState>()) {
+  if (options.kind == Category::saved_for_backward || options.kind == Category::workspace) {
+    const detail::UserLine line(site);
+    raise<ValueError>("variable: its memory cannot be of the kind {}", tenure::name(options.kind));
+  }
   const Pin pin(value, "variable", site, 1);
   state_->label = LabelRef::make("variable", options.name, site);
   state_->id = detail::new_value_id();
-  state_->claim = claim_of(options.kind);
+  state_->claim = options.kind;
   state_->value = slot_from(*pin, *state_);
   state_->shape = pin->layout.shape;
   state_->dtype = pin->layout.dtype;

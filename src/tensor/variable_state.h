@@ -18,7 +18,7 @@ struct VariableState {
   DType dtype = DType::float32;
   LabelRef label;
   bool trainable = true;
-  Claim claim = Claim::parameter;
+  Category claim = Category::parameter;
 };
 
 }  // namespace tenure::detail

@@ -378,6 +378,60 @@ TEST(ControlFlow, a_gradient_sees_the_random_numbers_that_were_drawn) {
   }
 }
 
+TEST(ControlFlow, a_condition_may_draw_beside_the_body_whose_gradient_is_taken) {
+  const auto gradient = [](Tensor x) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y =
+        while_loop([](Tensor v) { return sum(abs(v)) + sum(random::uniform({3})) < 50.f; },
+                   [](Tensor v) { return v * random::uniform({2}, {.low = 2, .high = 3}); }, x);
+    return tape.gradient(sum(y), x);
+  };
+  Function f = function("draws", gradient);
+  const Tensor x = tensor({1.f, 2.f});
+  for (int i = 0; i < 5; ++i) {
+    set_seed(static_cast<std::uint64_t>(i));
+    const Floats eager = floats(gradient(x));
+    set_seed(static_cast<std::uint64_t>(i));
+    EXPECT_EQ(floats(f(x)), eager);
+  }
+}
+
+TEST(ControlFlow, a_body_gives_as_many_states_as_it_is_given) {
+  using State = std::vector<Tensor>;
+  const auto grows = [](State state) {
+    state.push_back(state[0] + 1.f);
+    return state;
+  };
+  const auto in_while = [&](Tensor x) {
+    return while_loop([](State s) { return sum(s[0]) < 9.f; }, grows, State{x})[0];
+  };
+  const auto in_for = [&](Tensor x) {
+    return for_loop(2, [&](Tensor, State s) { return grows(s); }, State{x})[0];
+  };
+  const auto in_scan = [&](Tensor x) {
+    return scan([&](State s, Tensor y) { return std::pair(grows(s), y); }, State{x}, ones({2}))
+        .second;
+  };
+  const Tensor x = tensor({1.f});
+  for (const std::function<Tensor(Tensor)>& fn :
+       std::vector<std::function<Tensor(Tensor)>>{in_while, in_for, in_scan}) {
+    EXPECT_HAS(message_of<ValueError>([&] { fn(x); }), "gives 2 tensors for a state of 1");
+    EXPECT_HAS(message_of<ValueError>([&] { function("grows", fn)(x); }),
+               "gives 2 tensors for a state of 1");
+  }
+}
+
+TEST(ControlFlow, L6_a_loop_lets_go_of_the_state_it_began_with) {
+  const std::size_t before = memory().tensors;
+  while_loop([](Tensor v) { return sum(v) < 100.f; },
+             [&](Tensor v) {
+               EXPECT_LE(memory().tensors, before + 3);
+               return v * 2.f;
+             },
+             ones({2}));
+}
+
 TEST(ControlFlow, reading_a_symbolic_value_names_the_line_and_says_cond) {
   int line = 0;
   Function f = function("reads", [&](Tensor x) {

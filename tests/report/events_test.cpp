@@ -62,7 +62,7 @@ TEST_F(Events, a_tape_saves_values_until_its_gradient) {
 TEST_F(Events, a_variable_is_a_saved_value_of_its_kind) {
   const report::Run run = record([&] {
     const Variable w(ones({4}), {.name = "w"});
-    const Variable m(zeros({4}), {.name = "m", .kind = VariableKind::optimizer_state});
+    const Variable m(zeros({4}), {.name = "m", .kind = Category::optimizer_state});
     const Variable cut(reshape(ones({4, 4}), {16}), {.name = "cut"});
   });
   const auto w = saved_for(run, "variable \"w\""), m = saved_for(run, "variable \"m\"");

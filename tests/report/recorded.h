@@ -110,8 +110,8 @@ inline std::uint64_t live_at(const report::Run& run, std::int64_t time) {
   return bytes;
 }
 
-inline report::Category category_at(const report::StorageLife& life, std::int64_t time) {
-  report::Category category = life.categories.at(0).category;
+inline tenure::Category category_at(const report::StorageLife& life, std::int64_t time) {
+  tenure::Category category = life.categories.at(0).category;
   for (const report::CategoryChange& change : life.categories) {
     if (change.time <= time) category = change.category;
   }

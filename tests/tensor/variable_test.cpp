@@ -46,6 +46,15 @@ TEST(Variables, the_initial_tensor_may_be_disposed_or_kept) {
   EXPECT_EQ(floats(kept), (Floats{2, 2})) << "assign never writes into a user's tensor";
 }
 
+TEST(Variables, are_of_a_kind_that_a_variable_can_be) {
+  for (const Category kind : {Category::workspace, Category::saved_for_backward}) {
+    EXPECT_HAS(message_of<ValueError>([&] { Variable(ones({2}), {.kind = kind}); }),
+               "cannot be of the kind");
+  }
+  const Variable state(ones({2}), {.kind = Category::layer_state});
+  EXPECT_EQ(memory().layer_state_bytes, 8u);
+}
+
 TEST(Variables, a_view_is_copied_out_of_its_large_storage) {
   const Variable v(slice(zeros({1 << 16}), {0}, {4}));
   EXPECT_EQ(memory().live_bytes, 16u);
