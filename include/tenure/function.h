@@ -177,7 +177,7 @@ class Key {
  public:
   void add(std::int64_t word) {
     words_.push_back(word);
-    form_.push_back(word);
+    kinds_.push_back(word);
   }
   TENURE_API void add(const Tensor& tensor);
   TENURE_API void add(std::string_view text);
@@ -193,12 +193,12 @@ class Key {
                       }});
   }
   std::span<const std::int64_t> words() const { return words_.span(); }
-  std::span<const std::int64_t> form() const { return form_.span(); }  // all but tensors' sizes
+  std::span<const std::int64_t> kinds() const { return kinds_.span(); }  // all but tensors' sizes
   std::span<const PlainArgument> plain() const { return plain_.span(); }
 
  private:
   InlineList<std::int64_t, 40> words_;
-  InlineList<std::int64_t, 24> form_;
+  InlineList<std::int64_t, 24> kinds_;
   InlineList<PlainArgument, 2> plain_;
 };
 

@@ -317,16 +317,16 @@ class Builder {
                 std::span<const std::uint32_t> in, std::span<const std::uint32_t> out) {
     Step step = new_step(op, node, in, out);
     step.run = kernel.run;
-    if (kernel.scratch_bytes != nullptr || kernel.prepare != nullptr) {
+    if (kernel.scratch_bytes != nullptr || kernel.wanted_form != nullptr) {
       std::vector<ops::KernelView> views;
       for (const std::uint32_t place : in) views.push_back(ops::view_of(p_.places_[place].layout));
       for (const std::uint32_t place : out) views.push_back(ops::view_of(p_.places_[place].layout));
       const std::span<const ops::KernelView> all = views;
       const ops::KernelArgs args{
           .in = all.first(in.size()), .out = all.subspan(in.size()), .attrs = step.attrs};
-      // Also where an input may be prepared: a call may find that it is not.
+      // Also where an input is wanted in another form: a call may find that there is none.
       if (kernel.scratch_bytes != nullptr) book_scratch(step, kernel.scratch_bytes(args));
-      if (kernel.prepare != nullptr) step.prepared = add_prepared(kernel.prepare(args), in);
+      if (kernel.wanted_form != nullptr) step.form = add_form(kernel.wanted_form(args), in);
     }
     if (node != nullptr && op->reseed != nullptr) {
       step.random = static_cast<std::int32_t>(p_.random_.size());
@@ -335,13 +335,13 @@ class Builder {
     p_.steps_.push_back(step);
   }
 
-  // A variable that this program changes has a new value on every call: not worth preparing.
-  std::int32_t add_prepared(const ops::Preparation& wanted, std::span<const std::uint32_t> in) {
+  // A variable that this program changes has a new value on every call: not worth a form.
+  std::int32_t add_form(const ops::WantedForm& wanted, std::span<const std::uint32_t> in) {
     if (wanted.bytes == 0) return -1;
     const Buffer& buffer = p_.buffers_[p_.places_[in[wanted.input]].buffer];
     if (buffer.where != Where::variable || graph_.variables[buffer.index].assigned) return -1;
-    p_.prepared_.push_back({wanted, buffer.index});
-    return static_cast<std::int32_t>(p_.prepared_.size() - 1);
+    p_.forms_.push_back({wanted, buffer.index});
+    return static_cast<std::int32_t>(p_.forms_.size() - 1);
   }
 
   void add_control(const Node& node, const ControlAttrs& attrs, std::span<const std::uint32_t> in,

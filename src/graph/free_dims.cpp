@@ -348,7 +348,7 @@ std::shared_ptr<const FreeDims::Template> FreeDims::template_for(const NewCall& 
       key.push_back(name && !fixed[*name] ? -1 : shape[axis]);
     }
   }
-  key.insert(key.end(), call.form.begin(), call.form.end());
+  key.insert(key.end(), call.kinds.begin(), call.kinds.end());
   const auto find = [&] {
     const auto found = std::ranges::find(templates_, key,
                                          [](const auto& made) -> const auto& { return made->key; });

@@ -206,7 +206,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
     entry.plain.push_back(plain);
   }
   for (const Tensor& x : in) entry.arguments.push_back({x.shape(), x.dtype()});
-  const graph::NewCall call{state.label, in, key.form(), tracing, escapes_checked(state.options),
+  const graph::NewCall call{state.label, in, key.kinds(), tracing, escapes_checked(state.options),
                             site};
   std::optional<graph::TracedGraph> traced;
   // Templates are found by words: where equality must decide, each size is traced.

@@ -10,7 +10,7 @@
 #include "memory/ledger.h"
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
-#include "ops/prepared.h"
+#include "ops/forms.h"
 #include "ops/step.h"
 #include "tensor/rollback.h"
 #include "tensor/variable_state.h"
@@ -162,13 +162,12 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
       step.op->reseed(own.data(), step.attrs.data(), seed, frame.segments);
       args.attrs = own.ref();
     }
-    StorageRef prepared;
-    if (step.prepared >= 0) {
-      const Prepared& input = prepared_[static_cast<std::size_t>(step.prepared)];
-      prepared = ops::prepared_input(input.wanted,
-                                     *frame.held[graph_.inputs.size() + input.variable].get(),
-                                     args.in[input.wanted.input].data);
-      if (prepared) args.prepared = prepared->data;
+    StorageRef form;
+    if (step.form >= 0) {
+      const InputForm& input = forms_[static_cast<std::size_t>(step.form)];
+      form = ops::form_of(input.wanted, *frame.held[graph_.inputs.size() + input.variable].get(),
+                          args.in[input.wanted.input].data);
+      if (form) args.form = form->data;
     }
     const detail::RunningOp running{
         .op = step.op->name,

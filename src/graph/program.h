@@ -101,10 +101,10 @@ class Program {
     std::int32_t scratch = -1;  // a buffer
     std::int32_t random = -1;   // its index among those that draw random numbers
     std::int32_t control = -1;
-    std::int32_t prepared = -1;  // an input that may be given prepared
+    std::int32_t form = -1;  // of an input
   };
-  struct Prepared {  // an input that is a variable's value, which the program does not change
-    ops::Preparation wanted;
+  struct InputForm {  // an input that is a variable's value, which the program does not change
+    ops::WantedForm wanted;
     std::uint32_t variable = 0;
   };
   struct Patch {  // where a view's data lie
@@ -151,7 +151,7 @@ class Program {
   std::vector<Place> places_;  // of each value, then of copies
   std::vector<Step> steps_;
   std::vector<Control> controls_;
-  std::vector<Prepared> prepared_;
+  std::vector<InputForm> forms_;
   std::vector<ops::KernelView> views_;
   std::vector<Patch> patches_;
   std::vector<Patch> late_patches_;  // of variables' new values

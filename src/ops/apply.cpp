@@ -17,8 +17,8 @@
 #include "memory/reuse.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "ops/forms.h"
 #include "ops/kernel.h"
-#include "ops/prepared.h"
 #include "ops/recorder.h"
 #include "ops/step.h"
 #include "ops/tracer.h"
@@ -195,7 +195,7 @@ struct KernelCall {
   InputList<KernelView, n> from;
   ResultList<KernelView, results> to;  // without data
   Copies copies;
-  StorageRef prepared;
+  StorageRef form;
   StorageRef scratch;
   Problem problem;
   KernelArgs args;
@@ -218,8 +218,8 @@ struct KernelCall {
     }
     for (std::size_t i = 0; i < layouts.size(); ++i) to[i] = view_of(layouts[i]);
     args = {.in = from, .out = to, .attrs = attrs, .problem = &problem};
-    if (kernel.prepare != nullptr) [[unlikely]]
-      prepare(in);
+    if (kernel.wanted_form != nullptr) [[unlikely]]
+      find_form(in);
     if (kernel.scratch_bytes != nullptr) {
       if (const std::size_t bytes = kernel.scratch_bytes(args); bytes != 0) {
         scratch = StorageRef(detail::allocate_storage(device, bytes, context.session));
@@ -228,19 +228,19 @@ struct KernelCall {
     }
   }
   // What an earlier call made of a variable's value, or this one makes for the next.
-  [[gnu::noinline]] void prepare(const PinnedInputs<n>& in) {
+  [[gnu::noinline]] void find_form(const PinnedInputs<n>& in) {
     bool of_variable = false;
     for (std::size_t i = 0; i < in.size(); ++i) {
       of_variable |= in[i].storage->slots.load(std::memory_order_relaxed) != 0;
     }
     if (!of_variable) return;
-    const Preparation wanted = kernel.prepare(args);
+    const WantedForm wanted = kernel.wanted_form(args);
     if (wanted.bytes == 0) return;
     const Header& header = in[wanted.input];
     const std::byte* src = from[wanted.input].data;
     if (src != first_element(*header.storage, header.layout)) return;  // a copy, for this call
-    prepared = prepared_input(wanted, *header.storage, src);
-    if (prepared) args.prepared = prepared->data;
+    form = form_of(wanted, *header.storage, src);
+    if (form) args.form = form->data;
   }
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;

@@ -71,8 +71,8 @@ struct Prologue {
 };
 
 // An input rearranged, such as a transposed filter: what a kernel makes in its scratch on every
-// call, unless it is given in `prepared`. The road keeps it where the input is a variable's value.
-struct Preparation {
+// call, unless it is given in `form`. The road keeps it where the input is a variable's value.
+struct WantedForm {
   using Sizes = std::array<std::int64_t, 3>;
   std::size_t input = 0;
   std::size_t bytes = 0;  // 0: this call takes the input as it lies
@@ -86,9 +86,9 @@ struct KernelArgs {
   AttrsRef attrs;
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
   Problem* problem = nullptr;
-  Epilogue epilogue{};                  // only for a kernel that takes one
-  Prologue prologue{};                  // only if the kernel said that it takes one
-  const std::byte* prepared = nullptr;  // what the kernel's `prepare` asked for, or nothing
+  Epilogue epilogue{};              // only for a kernel that takes one
+  Prologue prologue{};              // only if the kernel said that it takes one
+  const std::byte* form = nullptr;  // what the kernel's `wanted_form` asked for, or nothing
 
   // The first complaint counts. Not for use inside a parallel region: look before you compute.
   void complain(const char* format, std::int64_t a = 0, std::int64_t b = 0,
@@ -102,7 +102,7 @@ using ScratchFn = std::size_t (*)(const KernelArgs&) noexcept;  // data pointers
 // Of an op whose result's shape depends on the values: fills in as many sizes as its OpDef says.
 // There are no outputs yet; scratch is there.
 using MeasureFn = void (*)(const KernelArgs&, std::span<std::int64_t> sizes) noexcept;
-using PrepareFn = Preparation (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
+using WantedFormFn = WantedForm (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
 
 // One row of a device's kernel list.
 struct KernelRow {
@@ -114,7 +114,7 @@ struct KernelRow {
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;  // data pointers are not set yet
-  PrepareFn prepare = nullptr;
+  WantedFormFn wanted_form = nullptr;
 };
 
 struct Kernel {
@@ -124,7 +124,7 @@ struct Kernel {
   LoopFn loop = nullptr;  // of an elementwise kernel
   bool takes_epilogue = false;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;
-  PrepareFn prepare = nullptr;
+  WantedFormFn wanted_form = nullptr;
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

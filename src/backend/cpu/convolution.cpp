@@ -1,7 +1,7 @@
 // Convolutions and their gradients: from tensors to walks (convolution_walk.h), cut for threads.
 //
 // Only the gradient of the input rearranges weights: it needs each tap's transposed, and does that
-// itself unless they were prepared. The gradient of the filter is cut by the filter's elements
+// itself unless it is given that form. The gradient of the filter is cut by the filter's elements
 // where there are enough of them; else the pixels are cut into pieces that depend on shapes alone,
 // and the pieces' sums are added in order.
 #include <algorithm>
@@ -247,12 +247,12 @@ std::size_t input_scratch(const ops::KernelArgs& args) noexcept {
   const ConvArgs conv = input_args(args);
   Parts parts(nullptr);
   parts.take<T>(conv.geometry.out_channels);
-  if (args.prepared == nullptr) parts.take<T>(conv.filter.numel());
+  if (args.form == nullptr) parts.take<T>(conv.filter.numel());
   return parts.bytes();
 }
 
 template <class T>
-ops::Preparation input_prepare(const ops::KernelArgs& args) noexcept {
+ops::WantedForm transposed_filter(const ops::KernelArgs& args) noexcept {
   const Geometry g = input_args(args).geometry;
   return transposed<T>(1, g.taps(), g.depth, g.out_channels);
 }
@@ -267,8 +267,8 @@ void input_gradient(const ops::KernelArgs& args) noexcept {
   T* zeros = parts.take<T>(walk.src_row);
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
-  walk.weights = reinterpret_cast<const T*>(args.prepared);
-  if (args.prepared == nullptr && conv.filter.numel() > 0) {
+  walk.weights = reinterpret_cast<const T*>(args.form);
+  if (args.form == nullptr && conv.filter.numel() > 0) {
     T* weights = parts.take<T>(conv.filter.numel());
     transpose_items<sizeof(T)>(conv.filter.data, {g.taps(), g.depth, g.out_channels},
                                reinterpret_cast<std::byte*>(weights));
@@ -497,7 +497,7 @@ constexpr ops::KernelRow input_row(std::string_view op) {
           .dtype = dtype_of<T>,
           .run = input_gradient<T>,
           .scratch_bytes = input_scratch<T>,
-          .prepare = input_prepare<T>};
+          .wanted_form = transposed_filter<T>};
 }
 
 template <class T>

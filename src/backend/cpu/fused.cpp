@@ -369,11 +369,11 @@ std::size_t finished_scratch_bytes(const ops::KernelArgs& args) noexcept {
   return producer.scratch_bytes(args_of_producer(attrs, args));
 }
 
-ops::Preparation finished_prepare(const ops::KernelArgs& args) noexcept {
+ops::WantedForm wanted_by_producer(const ops::KernelArgs& args) noexcept {
   const auto& attrs = args.attrs.as<ops::FinishedAttrs>();
   const ops::Kernel& producer = producer_of(attrs, args);
-  if (producer.prepare == nullptr) return {};
-  return producer.prepare(args_of_producer(attrs, args));
+  if (producer.wanted_form == nullptr) return {};
+  return producer.wanted_form(args_of_producer(attrs, args));
 }
 
 // The reduction as it sees itself: of a tensor that is not there.
@@ -430,7 +430,7 @@ constexpr auto kRows = [] {
                     .dtype = dtype,
                     .run = &run_finished,
                     .scratch_bytes = &finished_scratch_bytes,
-                    .prepare = &finished_prepare};
+                    .wanted_form = &wanted_by_producer};
     rows[next++] = {"reduced", dtype, &run_reduced, &reduced_scratch_bytes};
   }
   return rows;

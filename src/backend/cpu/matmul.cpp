@@ -231,8 +231,8 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
     return;
   }
   p.read_b = how_to_read_b(p);
-  if (args.prepared != nullptr) {
-    p.b = reinterpret_cast<const T*>(args.prepared);
+  if (args.form != nullptr) {
+    p.b = reinterpret_cast<const T*>(args.form);
     p.b_row = p.n;
     p.b_col = 1;
     p.read_b = ReadB::in_place;
@@ -262,7 +262,7 @@ std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
   const Stack<T> stack = stack_of<T>(args);
   const Product<T>& p = stack.product;
   if (args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) return 0;
-  if (args.prepared != nullptr) return 0;
+  if (args.form != nullptr) return 0;
   return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
 }
 
@@ -335,9 +335,9 @@ std::size_t update_scratch_bytes(const ops::KernelArgs& args) noexcept {
   return static_cast<std::size_t>(update.slots) * update.slot_bytes();
 }
 
-// One B for all rows that would be packed: prepared, it is read in place, with the same bits.
+// One B for all rows that would be packed: in that form it is read in place, with the same bits.
 template <class T>
-ops::Preparation prepare_b(const ops::KernelArgs& args) noexcept {
+ops::WantedForm packed_b(const ops::KernelArgs& args) noexcept {
   const int columns = args.attrs.as<ops::MatmulAttrs>().transpose_b ? -2 : -1;
   if ((*args.in[1].strides)[columns] == 1) return {};  // the usual case
   const Stack<T> stack = stack_of<T>(args);
@@ -408,13 +408,13 @@ std::span<const ops::KernelRow> matmul_kernels() {
        .run = matmul_float<float>,
        .scratch_bytes = float_scratch_bytes<float>,
        .takes_epilogue = true,
-       .prepare = prepare_b<float>},
+       .wanted_form = packed_b<float>},
       {.op = "matmul",
        .dtype = DType::float64,
        .run = matmul_float<double>,
        .scratch_bytes = float_scratch_bytes<double>,
        .takes_epilogue = true,
-       .prepare = prepare_b<double>},
+       .wanted_form = packed_b<double>},
       {"adam_of_product", DType::float32, adam_of_product<float>, update_scratch_bytes<float>},
       {"adam_of_product", DType::float64, adam_of_product<double>, update_scratch_bytes<double>},
       {"matmul", DType::int32, matmul_integer<std::int32_t>},

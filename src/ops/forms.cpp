@@ -1,4 +1,4 @@
-#include "ops/prepared.h"
+#include "ops/forms.h"
 
 #include "memory/forms.h"
 
@@ -7,8 +7,7 @@ namespace tenure::ops {
 using detail::Storage;
 using detail::StorageRef;
 
-StorageRef prepared_input(const Preparation& wanted, Storage& storage,
-                          const std::byte* src) noexcept {
+StorageRef form_of(const WantedForm& wanted, Storage& storage, const std::byte* src) noexcept {
   const detail::FormKey key{reinterpret_cast<std::uintptr_t>(wanted.make), src - storage.data,
                             wanted.sizes};
   detail::FoundForm found = find_form(storage, key);

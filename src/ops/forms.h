@@ -1,4 +1,5 @@
-// Where a kernel's prepared input comes from: a form of the variable's value (memory/forms.h).
+// Where a kernel gets an input in the form that it wants: beside a variable's value, which keeps it
+// (memory/forms.h).
 #pragma once
 
 #include "memory/storage.h"
@@ -9,7 +10,7 @@ namespace tenure::ops {
 // The input as `wanted` asks for it, to be held while the kernel runs. Empty where the kernel has
 // to make it itself: the input is no variable's, was not used before, or there is no memory. `src`
 // is the input's first element, in `storage`, which the caller holds.
-detail::StorageRef prepared_input(const Preparation& wanted, detail::Storage& storage,
-                                  const std::byte* src) noexcept;
+detail::StorageRef form_of(const WantedForm& wanted, detail::Storage& storage,
+                           const std::byte* src) noexcept;
 
 }  // namespace tenure::ops

@@ -19,12 +19,12 @@ Tensor convolve(const Tensor& x, const Arg& w) {
   return conv2d_transpose(x, w, kResult, {.padding = Padding::same});
 }
 
-// A filter that is no variable's: its kernel prepares it on every call.
+// A filter that is no variable's: its kernel makes the form on every call.
 Floats plainly(const Tensor& x, float scale) { return floats(convolve(x, filter(scale))); }
 
 std::size_t workspace() { return memory().workspace_bytes; }
 
-TEST(Prepared, a_function_called_in_a_loop_keeps_one_form_for_all_calls) {
+TEST(Forms, a_function_called_in_a_loop_keeps_one_form_for_all_calls) {
   const Tensor x = image();
   const Variable w(filter(1));
   Function f = function("infer", [&](Tensor in) { return tanh(convolve(in, w)); });
@@ -44,7 +44,7 @@ TEST(Prepared, a_function_called_in_a_loop_keeps_one_form_for_all_calls) {
   EXPECT_EQ(workspace(), kFormBytes);
 }
 
-TEST(Prepared, an_eager_assign_is_seen_by_the_next_call) {
+TEST(Forms, an_eager_assign_is_seen_by_the_next_call) {
   const Tensor x = image();
   Variable w(filter(1));
   Function f = function("infer", [&](Tensor in) { return convolve(in, w); });
@@ -58,7 +58,7 @@ TEST(Prepared, an_eager_assign_is_seen_by_the_next_call) {
   EXPECT_THROW(f(x), DisposedError);
 }
 
-TEST(Prepared, a_function_that_writes_the_variable_where_it_lies_drops_the_form) {
+TEST(Forms, a_function_that_writes_the_variable_where_it_lies_drops_the_form) {
   const Tensor x = image();
   Variable w(filter(1));
   Function infer = function("infer", [&](Tensor in) { return convolve(in, w); });
@@ -81,7 +81,7 @@ TEST(Prepared, a_function_that_writes_the_variable_where_it_lies_drops_the_form)
   EXPECT_EQ(floats(convolve(x, held)), plainly(x, scale));
 }
 
-TEST(Prepared, a_step_that_changes_its_weights_keeps_nothing) {
+TEST(Forms, a_step_that_changes_its_weights_keeps_nothing) {
   const Tensor x = image();
   Variable w(filter(1));
   Function step = function("step", [&](Tensor in) {
@@ -98,7 +98,7 @@ TEST(Prepared, a_step_that_changes_its_weights_keeps_nothing) {
   }
 }
 
-TEST(Prepared, a_value_swapped_between_variables_is_never_mistaken) {
+TEST(Forms, a_value_swapped_between_variables_is_never_mistaken) {
   const Tensor x = image();
   Variable a(filter(1)), b(filter(3));
   Function infer =
@@ -121,7 +121,7 @@ TEST(Prepared, a_value_swapped_between_variables_is_never_mistaken) {
   }
 }
 
-TEST(Prepared, a_product_with_its_epilogue_reads_the_prepared_side) {
+TEST(Forms, a_product_with_its_epilogue_reads_the_form_of_its_side) {
   const Tensor x = reshape(sin(numbers(40 * 64)), {40, 64});
   const Tensor e = reshape(cos(numbers(48 * 64)), {48, 64});
   const Variable w(e.clone());
