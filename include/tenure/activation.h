@@ -3,10 +3,26 @@
 //   tenure::Tensor y = tenure::leaky_relu(x, 0.1) + tenure::gelu(x, {.approximate = true});
 #pragma once
 
+#include <cstdint>
+
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 
 namespace tenure {
+
+// What an op may apply to its result in the same pass. Recurrent ops know linear, relu, sigmoid,
+// tanh and hard_sigmoid.
+enum class Activation : std::uint8_t {
+  linear,
+  relu,
+  relu6,
+  elu,
+  leaky_relu,
+  prelu,
+  sigmoid,
+  tanh,
+  hard_sigmoid,
+};
 
 struct GeluOptions {
   bool approximate = false;  // by tanh

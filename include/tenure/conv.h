@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "tenure/activation.h"
 #include "tenure/export.h"
 #include "tenure/linalg.h"
 #include "tenure/shape.h"
@@ -69,8 +70,6 @@ TENURE_API Tensor conv3d_grad_filter(Arg x, Arg dy, const Shape& filter_shape,
                                      const ConvOptions& options = {});
 TENURE_API Tensor depthwise_conv2d_grad_filter(Arg x, Arg dy, const Shape& filter_shape,
                                                const ConvOptions& options = {});
-
-enum class Activation : std::uint8_t { linear, relu, relu6, elu, leaky_relu, prelu, sigmoid };
 
 // What follows a product: activation(product + bias).
 struct FusedOptions {

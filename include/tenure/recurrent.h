@@ -12,12 +12,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "tenure/activation.h"
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 
 namespace tenure {
-
-enum class RecurrentActivation : std::uint8_t { linear, tanh, relu, sigmoid, hard_sigmoid };
 
 struct RecurrentOptions {
   std::optional<Arg> bias = {};           // default: 0
@@ -26,8 +25,8 @@ struct RecurrentOptions {
   // [batch, time], bool. Where it is false a step is skipped: states stay as they are, and the
   // output is the one before, or 0 if there is none.
   std::optional<Arg> mask = {};
-  RecurrentActivation activation = RecurrentActivation::tanh;
-  RecurrentActivation recurrent_activation = RecurrentActivation::sigmoid;  // of gates
+  Activation activation = Activation::tanh;
+  Activation recurrent_activation = Activation::sigmoid;  // of gates
   bool reset_after = true;    // of gru: whether the reset gate applies after the product
   bool go_backwards = false;  // the last step comes first, in the sequence of outputs too
   bool return_sequences = false;

@@ -18,6 +18,29 @@
 
 namespace tenure {
 namespace ops {
+
+Tensor activated(Activation activation, Tensor x) {
+  switch (activation) {
+    case Activation::relu:
+      return relu(std::move(x));
+    case Activation::relu6:
+      return relu6(std::move(x));
+    case Activation::elu:
+      return elu(std::move(x));
+    case Activation::sigmoid:
+      return sigmoid(std::move(x));
+    case Activation::tanh:
+      return tanh(std::move(x));
+    case Activation::hard_sigmoid:
+      return hard_sigmoid(std::move(x));
+    case Activation::linear:
+    case Activation::leaky_relu:
+    case Activation::prelu:
+      break;
+  }
+  return x;
+}
+
 namespace {
 
 constinit const OpDef kLeakyRelu{.name = "leaky_relu",

@@ -11,6 +11,7 @@
 #include "ops/convolution_attrs.h"
 #include "ops/convolution_shapes.h"
 #include "ops/families.h"
+#include "ops/maths_attrs.h"
 #include "ops/promote.h"
 #include "ops/tracer.h"
 #include "tensor/access.h"
@@ -132,9 +133,15 @@ Tensor before_activation(Tensor dy, const ConvAttrs& attrs, GradContext& g) {
       return where(greater(g.y(), 0), dy, dy * attrs.alpha);
     case Activation::sigmoid:
       return dy * (g.y() * (1 - g.y()));
-    default:
-      return dy;
+    case Activation::tanh:
+      return dy * (1 - g.y() * g.y());
+    case Activation::hard_sigmoid:
+      return dy * 0.2 * passed() * cast(less(g.y(), 1), g.x_dtype());
+    case Activation::linear:
+    case Activation::prelu:
+      break;
   }
+  return dy;
 }
 
 // y = activation(conv(x, filter) + bias), where there may be no bias.
@@ -275,22 +282,14 @@ Tensor per_channel(const char* op, const char* what, Tensor values, const Shape&
   return vector ? reshape(std::move(values), shape) : values;
 }
 
-Tensor activated(Tensor z, const FusedOptions& fused, Tensor prelu_weights) {
+Tensor finished(Tensor z, const FusedOptions& fused, Tensor prelu_weights) {
   switch (fused.activation) {
-    case Activation::relu:
-      return relu(std::move(z));
-    case Activation::relu6:
-      return relu6(std::move(z));
-    case Activation::elu:
-      return elu(std::move(z));
-    case Activation::sigmoid:
-      return sigmoid(std::move(z));
     case Activation::leaky_relu:
       return where(greater(z, 0), z, z * fused.leaky_relu_alpha);
     case Activation::prelu:
       return where(greater(z, 0), z, z * std::move(prelu_weights));
     default:
-      return z;
+      return activated(fused.activation, std::move(z));
   }
 }
 
@@ -362,7 +361,7 @@ Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, A
   }
   y = as_wanted(std::move(y), first, batched);
   if (bias_follows) y = add(std::move(y), std::move(in.bias));
-  return activation_follows ? activated(std::move(y), fused, std::move(in.prelu_weights)) : y;
+  return activation_follows ? finished(std::move(y), fused, std::move(in.prelu_weights)) : y;
 }
 
 constexpr Composite kComposites[] = {
@@ -492,7 +491,7 @@ Tensor fused_matmul(Arg a, Arg b, const FusedOptions& fused, const MatmulOptions
   in.prelu_weights =
       ops::per_channel(kName, "prelu's weights", std::move(in.prelu_weights), y.shape(), false);
   if (in.bias.defined()) y = add(std::move(y), std::move(in.bias));
-  return ops::activated(std::move(y), fused, std::move(in.prelu_weights));
+  return ops::finished(std::move(y), fused, std::move(in.prelu_weights));
 }
 
 }  // namespace tenure

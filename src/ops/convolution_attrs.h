@@ -1,20 +1,11 @@
 // Attributes of the convolutions and their gradients.
 #pragma once
 
-#include <span>
-
 #include "ops/attrs.h"
+#include "ops/maths_attrs.h"
 #include "tenure/conv.h"
 
-namespace tenure {
-
-inline std::span<const char* const> choices(Activation) {
-  static constexpr const char* names[] = {"linear",     "relu",  "relu6",  "elu",
-                                          "leaky_relu", "prelu", "sigmoid"};
-  return names;
-}
-
-namespace ops {
+namespace tenure::ops {
 
 // The same for a convolution and its two gradients, but for `result`. Lists have an entry per
 // spatial axis.
@@ -29,5 +20,4 @@ struct ConvAttrs {
   TENURE_ATTRS(ConvAttrs, strides, dilations, before, result, groups, activation, alpha)
 };
 
-}  // namespace ops
-}  // namespace tenure
+}  // namespace tenure::ops

@@ -1,9 +1,23 @@
 // Attributes of the functions in math.h and activation.h.
 #pragma once
 
-#include "ops/attrs.h"
+#include <span>
 
-namespace tenure::ops {
+#include "ops/attrs.h"
+#include "tenure/activation.h"
+
+namespace tenure {
+
+inline std::span<const char* const> choices(Activation) {
+  static constexpr const char* names[] = {"linear", "relu",    "relu6", "elu",         "leaky_relu",
+                                          "prelu",  "sigmoid", "tanh",  "hard_sigmoid"};
+  return names;
+}
+
+namespace ops {
+
+// Of one that takes nothing but x.
+Tensor activated(Activation activation, Tensor x);
 
 struct ClipAttrs {
   Scalar low = 0;
@@ -21,4 +35,5 @@ struct GeluAttrs {
   TENURE_ATTRS(GeluAttrs, approximate)
 };
 
-}  // namespace tenure::ops
+}  // namespace ops
+}  // namespace tenure

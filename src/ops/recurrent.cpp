@@ -47,6 +47,12 @@ void check_shape(const Infer& infer, int i, const char* what, const Shape& wante
 // Of the forward op's inputs.
 Sizes checked_sizes(const Infer& infer, const RecurrentAttrs& attrs) {
   const RecurrentInputs in(attrs);
+  for (const Activation activation : {attrs.activation, attrs.gate_activation}) {
+    if (!is_recurrent(activation)) {
+      raise<ValueError>("{}: its kernels do not know the activation {}", infer.op,
+                        choice_name(activation));
+    }
+  }
   const Shape& x = infer.shape(0);
   if (x.rank() != 3) {
     raise<ShapeError>("{}: x must be [batch, time, features], not {}", infer.op, x);
@@ -116,22 +122,6 @@ void infer_backward(Infer& infer) {
 }
 
 // The layer step by step.
-
-Tensor activated(RecurrentActivation activation, Tensor x) {
-  switch (activation) {
-    case RecurrentActivation::linear:
-      return x;
-    case RecurrentActivation::tanh:
-      return tanh(std::move(x));
-    case RecurrentActivation::relu:
-      return relu(std::move(x));
-    case RecurrentActivation::sigmoid:
-      return sigmoid(std::move(x));
-    case RecurrentActivation::hard_sigmoid:
-      return hard_sigmoid(std::move(x));
-  }
-  return x;
-}
 
 struct Stepped {
   const RecurrentAttrs& attrs;

@@ -2,16 +2,17 @@
 #pragma once
 
 #include "ops/attrs.h"
+#include "ops/maths_attrs.h"
 #include "tenure/recurrent.h"
 
-namespace tenure {
+namespace tenure::ops {
 
-inline std::span<const char* const> choices(RecurrentActivation) {
-  static constexpr const char* names[] = {"linear", "tanh", "relu", "sigmoid", "hard_sigmoid"};
-  return names;
+// Whether recurrent ops know it.
+constexpr bool is_recurrent(Activation activation) {
+  return activation == Activation::linear || activation == Activation::relu ||
+         activation == Activation::sigmoid || activation == Activation::tanh ||
+         activation == Activation::hard_sigmoid;
 }
-
-namespace ops {
 
 enum class RecurrentKind : std::uint8_t { simple_rnn, gru, lstm };
 
@@ -22,8 +23,8 @@ inline std::span<const char* const> choices(RecurrentKind) {
 
 struct RecurrentAttrs {
   RecurrentKind kind = RecurrentKind::simple_rnn;
-  RecurrentActivation activation = RecurrentActivation::tanh;
-  RecurrentActivation gate_activation = RecurrentActivation::sigmoid;
+  Activation activation = Activation::tanh;
+  Activation gate_activation = Activation::sigmoid;
   bool reset_after = false;  // of gru
   bool backwards = false;
   bool sequence = false;  // whether every step's output is a result
@@ -138,5 +139,4 @@ struct RecurrentGradOutputs {
   }
 };
 
-}  // namespace ops
-}  // namespace tenure
+}  // namespace tenure::ops

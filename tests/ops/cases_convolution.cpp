@@ -246,6 +246,8 @@ void add_fused_rows(std::vector<Case>& cases) {
       {"_falling_relu", Activation::leaky_relu, same, {4}, {}, -0.5},
       {"_prelu", Activation::prelu, same, {4}, {4}},
       {"_sigmoid", Activation::sigmoid, same, {}, {}},
+      {"_tanh", Activation::tanh, same, {4}, {}},
+      {"_hard_sigmoid", Activation::hard_sigmoid, same, {4}, {}},
       {"_bias_per_pixel", Activation::relu, same, {3, 1, 4}, {}},
       {"_prelu_channels_first", Activation::prelu, first, {4}, {4}},
       {"_relu_channels_first", Activation::relu, first, {4, 1, 1}, {}},
@@ -279,6 +281,7 @@ void add_fused_rows(std::vector<Case>& cases) {
       {"_leaky_relu", Activation::leaky_relu, {}, {4}, {}},
       {"_prelu", Activation::prelu, {}, {3, 4}, {4}},
       {"_sigmoid", Activation::sigmoid, {}, {2, 1, 4}, {}},
+      {"_tanh", Activation::tanh, {}, {4}, {}},
   };
   for (const FusedRow& row : products) {
     Case made = fused_case("fused_matmul", {"matmul"}, row, {{2, 3, 5}, {4, 5}});

@@ -63,8 +63,7 @@ void add_gradients(std::vector<Case>& cases, const char* name, const RecurrentGr
 std::vector<Case> recurrent_cases() {
   std::vector<Case> cases;
   add(cases, "", {.kind = kSimple, .bias = true, .state = true}, RecurrentValue::output);
-  add(cases, "_plain", {.kind = kSimple, .activation = RecurrentActivation::sigmoid},
-      RecurrentValue::state);
+  add(cases, "_plain", {.kind = kSimple, .activation = Activation::sigmoid}, RecurrentValue::state);
   add(cases, "_sequence", {.kind = kSimple, .backwards = true, .sequence = true, .bias = true},
       RecurrentValue::sequence);
   add(cases, "_masked",
@@ -85,7 +84,7 @@ std::vector<Case> recurrent_cases() {
   add(cases, "_reset_before", {.kind = kGru, .bias = true, .state = true}, RecurrentValue::output);
   add(cases, "_reset_before_sequence",
       {.kind = kGru,
-       .gate_activation = RecurrentActivation::hard_sigmoid,
+       .gate_activation = Activation::hard_sigmoid,
        .backwards = true,
        .sequence = true},
       RecurrentValue::sequence);

@@ -73,6 +73,8 @@ TEST(FusedConvolution, has_the_bits_of_its_parts) {
   EXPECT_EQ(fused(Activation::relu6), bits_of(relu6(z)));
   EXPECT_EQ(fused(Activation::elu), bits_of(elu(z)));
   EXPECT_EQ(fused(Activation::sigmoid), bits_of(sigmoid(z)));
+  EXPECT_EQ(fused(Activation::tanh), bits_of(tanh(z)));
+  EXPECT_EQ(fused(Activation::hard_sigmoid), bits_of(hard_sigmoid(z)));
 }
 
 TEST(FusedConvolution, takes_variables_and_finds_their_gradients) {

@@ -211,7 +211,7 @@ Shape tail_shape(Dice& dice, const Shape& y, std::int64_t channels) {
 
 Tail add_tail(Dice& dice, const std::string& op, const Shape& y, std::int64_t channels,
               Shapes& shapes) {
-  Tail tail{.activation = static_cast<Activation>(dice.in(0, 6)), .bias = dice.chance(0.7)};
+  Tail tail{.activation = static_cast<Activation>(dice.in(0, 8)), .bias = dice.chance(0.7)};
   if (dice.chance(0.1)) tail.alpha = -0.3;
   if (tail.bias) shapes.push_back(tail_shape(dice, y, channels));
   if (tail.activation == Activation::prelu) shapes.push_back(tail_shape(dice, y, channels));

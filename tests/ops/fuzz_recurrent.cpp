@@ -8,15 +8,14 @@ using ops::RecurrentAttrs;
 using ops::RecurrentGradAttrs;
 using ops::RecurrentKind;
 
-const std::vector<RecurrentActivation> kActivations{
-    RecurrentActivation::linear, RecurrentActivation::tanh, RecurrentActivation::relu,
-    RecurrentActivation::sigmoid, RecurrentActivation::hard_sigmoid};
+const std::vector<Activation> kActivations{Activation::linear, Activation::tanh, Activation::relu,
+                                           Activation::sigmoid, Activation::hard_sigmoid};
 
 RecurrentAttrs drawn_attrs(Dice& dice, RecurrentKind kind) {
   return {.kind = kind,
           .activation = dice.pick(kActivations),
-          .gate_activation = dice.pick(std::vector<RecurrentActivation>{
-              RecurrentActivation::sigmoid, RecurrentActivation::hard_sigmoid}),
+          .gate_activation =
+              dice.pick(std::vector<Activation>{Activation::sigmoid, Activation::hard_sigmoid}),
           .reset_after = kind == RecurrentKind::gru && dice.chance(0.5),
           .backwards = dice.chance(0.4),
           .sequence = dice.chance(0.5),

@@ -11,20 +11,22 @@ namespace {
 using ops::RecurrentAttrs;
 using ops::RecurrentKind;
 
-Tensor activated(RecurrentActivation activation, const Tensor& x) {
+Tensor activated(Activation activation, const Tensor& x) {
   switch (activation) {
-    case RecurrentActivation::linear:
+    case Activation::linear:
       return x;
-    case RecurrentActivation::tanh:
+    case Activation::tanh:
       return tanh(x);
-    case RecurrentActivation::relu:
+    case Activation::relu:
       return relu(x);
-    case RecurrentActivation::sigmoid:
+    case Activation::sigmoid:
       return sigmoid(x);
-    case RecurrentActivation::hard_sigmoid:
+    case Activation::hard_sigmoid:
       return hard_sigmoid(x);
+    default:
+      ADD_FAILURE() << "no recurrent op knows it";
+      return x;
   }
-  return x;
 }
 
 // The layer as Keras writes it: sequence, output, state and cell.
@@ -317,6 +319,9 @@ TEST(Recurrent, wrong_arguments_are_named) {
       message_of<ShapeError>([&] { gru(x, ones({4, 15}), ones({5, 15}), {.bias = ones({15})}); }),
       "gru: the bias is [15], but must be [2, 15] for x of [2, 3, 4] and a recurrent kernel "
       "of [5, 15]");
+  EXPECT_EQ(message_of<ValueError>(
+                [&] { simple_rnn(x, kernel, recurrent, {.activation = Activation::elu}); }),
+            "simple_rnn: its kernels do not know the activation elu");
 }
 
 }  // namespace

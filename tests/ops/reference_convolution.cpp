@@ -1,5 +1,6 @@
 #include "reference_convolution.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tenure::testing {
@@ -176,6 +177,12 @@ Array activated(Activation activation, Array z, double leaky_relu_alpha,
         break;
       case Activation::sigmoid:
         v = 1 / (1 + std::exp(-v));
+        break;
+      case Activation::tanh:
+        v = std::tanh(v);
+        break;
+      case Activation::hard_sigmoid:
+        v = std::clamp(0.2 * v + 0.5, 0.0, 1.0);
         break;
     }
   }

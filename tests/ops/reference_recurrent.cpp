@@ -1,6 +1,7 @@
 #include "reference_recurrent.h"
 
 #include <complex>
+#include <limits>
 
 namespace tenure::testing {
 namespace {
@@ -14,22 +15,23 @@ Real real_part(Real x) { return x; }
 Real real_part(const Complex& x) { return x.real(); }
 
 template <class S>
-S activated(RecurrentActivation activation, const S& x) {
+S activated(Activation activation, const S& x) {
   switch (activation) {
-    case RecurrentActivation::linear:
+    case Activation::linear:
       return x;
-    case RecurrentActivation::tanh:
+    case Activation::tanh:
       return std::tanh(x);
-    case RecurrentActivation::relu:
+    case Activation::relu:
       return real_part(x) > 0 ? x : S(0);
-    case RecurrentActivation::sigmoid:
+    case Activation::sigmoid:
       return S(1) / (S(1) + std::exp(-x));
-    case RecurrentActivation::hard_sigmoid: {
+    case Activation::hard_sigmoid: {
       const S y = S(0.2L) * x + S(0.5L);
       return real_part(y) <= 0 ? S(0) : real_part(y) >= 1 ? S(1) : y;
     }
+    default:
+      return S(std::numeric_limits<Real>::quiet_NaN());  // no recurrent op knows it
   }
-  return x;
 }
 
 template <class S>

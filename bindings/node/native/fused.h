@@ -10,7 +10,7 @@ inline FusedOptions fused_options(Call& call) {
   FusedOptions fused;
   fused.bias = call.maybe_arg();
   fused.prelu_weights = call.maybe_arg();
-  fused.activation = call.choice(Activation::sigmoid);
+  fused.activation = call.choice(Activation::hard_sigmoid);
   fused.leaky_relu_alpha = call.number();
   return fused;
 }

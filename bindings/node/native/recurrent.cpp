@@ -19,8 +19,8 @@ const ops::OpDef& op_of(RecurrentKind kind, bool gradient) {
 RecurrentAttrs attrs_of(Call& call) {
   RecurrentAttrs attrs;
   attrs.kind = call.choice(RecurrentKind::lstm);
-  attrs.activation = call.choice(RecurrentActivation::hard_sigmoid);
-  attrs.gate_activation = call.choice(RecurrentActivation::hard_sigmoid);
+  attrs.activation = call.choice(Activation::hard_sigmoid);
+  attrs.gate_activation = call.choice(Activation::hard_sigmoid);
   attrs.reset_after = call.flag();
   attrs.backwards = call.flag();
   attrs.sequence = call.flag();

@@ -246,7 +246,7 @@ struct Backward {
       const auto shown = activate(d, layer.activation, part.load(p.cell + i));
       const auto through = deactivate(d, layer.activation, shown, hn::Mul(dh, out));
       const auto dc = hn::Add(part.load(p.dc + i), through);
-      const auto give = [&](int g, RecurrentActivation activation, auto y, auto dy) HWY_ATTR {
+      const auto give = [&](int g, Activation activation, auto y, auto dy) HWY_ATTR {
         part.store(deactivate(d, activation, y, dy), p.d_inputs + g * units + i);
       };
       give(0, layer.gate_activation, in, hn::Mul(dc, candidate));

@@ -42,20 +42,20 @@ HWY_INLINE std::int64_t lanes_of() {
 }
 
 template <class D, class V>
-HWY_INLINE V activate(D d, RecurrentActivation activation, V x) {
+HWY_INLINE V activate(D d, Activation activation, V x) {
   using T = hn::TFromD<D>;
   switch (activation) {
-    case RecurrentActivation::tanh:
+    case Activation::tanh:
       return HWY_NAMESPACE::tanh(d, x);
-    case RecurrentActivation::sigmoid:
+    case Activation::sigmoid:
       return HWY_NAMESPACE::sigmoid(d, x);
-    case RecurrentActivation::relu:
+    case Activation::relu:
       return at_least(d, x, 0);
-    case RecurrentActivation::hard_sigmoid: {
+    case Activation::hard_sigmoid: {
       const V slope = hn::Set(d, static_cast<T>(0.2)), middle = hn::Set(d, static_cast<T>(0.5));
       return at_least(d, at_most(d, hn::MulAdd(x, slope, middle), 1), 0);
     }
-    case RecurrentActivation::linear:
+    default:  // linear
       break;
   }
   return x;
@@ -63,20 +63,20 @@ HWY_INLINE V activate(D d, RecurrentActivation activation, V x) {
 
 // dy times the activation's derivative where its value is y.
 template <class D, class V>
-HWY_INLINE V deactivate(D d, RecurrentActivation activation, V y, V dy) {
+HWY_INLINE V deactivate(D d, Activation activation, V y, V dy) {
   using T = hn::TFromD<D>;
   const V zero = hn::Zero(d), one = hn::Set(d, 1);
   switch (activation) {
-    case RecurrentActivation::tanh:
+    case Activation::tanh:
       return hn::Mul(dy, hn::NegMulAdd(y, y, one));
-    case RecurrentActivation::sigmoid:
+    case Activation::sigmoid:
       return hn::Mul(dy, hn::Mul(y, hn::Sub(one, y)));
-    case RecurrentActivation::relu:
+    case Activation::relu:
       return hn::IfThenElseZero(hn::Gt(y, zero), dy);
-    case RecurrentActivation::hard_sigmoid:
+    case Activation::hard_sigmoid:
       return hn::IfThenElseZero(hn::And(hn::Gt(y, zero), hn::Lt(y, one)),
                                 hn::Mul(dy, hn::Set(d, static_cast<T>(0.2))));
-    case RecurrentActivation::linear:
+    default:  // linear
       break;
   }
   return dy;

@@ -5,6 +5,7 @@
 
 #include "core/raise.h"
 #include "nn/layers/recurrent.h"
+#include "ops/recurrent_attrs.h"
 #include "tenure/activation.h"
 #include "tenure/create.h"
 #include "tenure/linalg.h"
@@ -81,19 +82,12 @@ Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool u
 
 namespace {
 
-std::optional<RecurrentActivation> fused_activation(const ActivationFn& activation) {
-  static constexpr std::pair<const char*, RecurrentActivation> known[] = {
-      {"linear", RecurrentActivation::linear},
-      {"tanh", RecurrentActivation::tanh},
-      {"relu", RecurrentActivation::relu},
-      {"sigmoid", RecurrentActivation::sigmoid},
-      {"hard_sigmoid", RecurrentActivation::hard_sigmoid},
-  };
-  const std::string name = activation.name();
-  for (const auto& [each, fused] : known) {
-    if (name == each) return fused;
-  }
-  return std::nullopt;
+std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
+  const auto names = choices(tenure::Activation());
+  const auto at = std::ranges::find(names, activation.name());
+  const auto fused = static_cast<tenure::Activation>(at - names.begin());
+  if (at == names.end() || !ops::is_recurrent(fused)) return std::nullopt;
+  return fused;
 }
 
 using FusedOp = RecurrentResult (*)(Arg x, Arg kernel, Arg recurrent_kernel,
@@ -107,7 +101,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
       : ConfiguredLayer<O, CellBase>(std::move(options)), gates_(gates), op_(op) {
     check_cell(name, options_);
     const auto activation = fused_activation(options_.activation);
-    auto gate = std::optional(RecurrentActivation::sigmoid);
+    auto gate = std::optional(tenure::Activation::sigmoid);
     if constexpr (requires { options_.recurrent_activation; }) {
       gate = fused_activation(options_.recurrent_activation);
     }
@@ -223,7 +217,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   const int gates_;
   const FusedOp op_;
   int masks_ = 1;
-  std::optional<std::pair<RecurrentActivation, RecurrentActivation>> activations_;
+  std::optional<std::pair<tenure::Activation, tenure::Activation>> activations_;
   Variable kernel_, recurrent_, bias_;
 };
 

@@ -2,9 +2,7 @@
 'use strict';
 
 const b = require('../bridge');
-
-// In the order of tenure::Activation.
-const ACTIVATIONS = ['linear', 'relu', 'relu6', 'elu', 'leakyrelu', 'prelu', 'sigmoid'];
+const {ACTIVATIONS} = require('../activations');
 
 function putFused(backend, {bias, preluActivationWeights}, {activation, leakyreluAlpha}) {
   b.putMaybeTensor(backend, bias);

@@ -5,9 +5,8 @@
 // numbers.
 
 const {cast, engine, getBackend, tidy} = require('@tensorflow/tfjs-core');
+const {RECURRENT} = require('../activations');
 const {nativeLayers} = require('./switch');
-
-const ACTIVATIONS = new Set(['linear', 'tanh', 'relu', 'sigmoid', 'hardSigmoid']);
 
 // Inputs are x, kernel, recurrent kernel, then bias and states if there are; the results are the
 // sequence or the last output, followed by the states if attrs.returnStates. attrs.kind is
@@ -60,7 +59,7 @@ function fusible(layer, x, kwargs, kinds) {
   }
   const activation = activationOf(cell.activation);
   const recurrentActivation = kind === 'SimpleRNN' ? 'linear' : activationOf(cell.recurrentActivation);
-  if (!ACTIVATIONS.has(activation) || !ACTIVATIONS.has(recurrentActivation)) return null;
+  if (!RECURRENT.has(activation) || !RECURRENT.has(recurrentActivation)) return null;
   return {
     kind, activation, recurrentActivation, resetAfter: false, goBackwards: layer.goBackwards,
     returnSequences: layer.returnSequences, useBias: cell.bias != null,

@@ -2,10 +2,10 @@
 // Whole recurrent layers as kernels: TenureLSTM runs all steps, TenureLSTMGrad gives the gradients of
 // all inputs but the mask; so for the others. They are of the tenure backend only.
 
+const {ACTIVATIONS} = require('../activations');
 const b = require('../bridge');
 
 const KINDS = ['SimpleRNN', 'GRU', 'LSTM']; // in the order of tenure::ops::RecurrentKind
-const ACTIVATIONS = ['linear', 'tanh', 'relu', 'sigmoid', 'hardSigmoid']; // tenure::RecurrentActivation
 const FLAGS = [
   'resetAfter', 'goBackwards', 'returnSequences', 'useBias', 'hasState', 'hasMask', 'training', 'returnStates',
 ];
