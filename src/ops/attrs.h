@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/fields.h"
 #include "ops/attrs_ref.h"
 #include "tenure/dtype.h"
 #include "tenure/scalar.h"
@@ -19,23 +20,11 @@
 
 namespace tenure::ops {
 
-// Calls field(name, value) for each value; `names` is the preprocessor's "a, b, c".
-template <class V, class... Fields>
-void visit_named(V&& field, std::string_view names, const Fields&... values) {
-  const auto next = [&names] {
-    const std::size_t comma = names.find(',');
-    const std::string_view name = names.substr(0, comma);
-    names.remove_prefix(comma == names.npos ? names.size() : comma + 2);
-    return name;
-  };
-  (field(next(), values), ...);
-}
-
-#define TENURE_ATTRS(Name, ...)                                     \
-  bool operator==(const Name&) const = default;                     \
-  template <class V>                                                \
-  void visit(V&& field) const {                                     \
-    visit_named(std::forward<V>(field), #__VA_ARGS__, __VA_ARGS__); \
+#define TENURE_ATTRS(Name, ...)                 \
+  bool operator==(const Name&) const = default; \
+  template <class V>                            \
+  void visit(V&& field) const {                 \
+    TENURE_FIELDS(field, *this, __VA_ARGS__);   \
   }
 
 struct FillAttrs {

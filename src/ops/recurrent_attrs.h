@@ -100,11 +100,8 @@ struct RecurrentGradAttrs {
   template <class V>
   void visit(V&& field) const {
     forward.visit(field);
-    visit_named(field,
-                "from_sequence, from_output, from_state, from_cell, of_x, of_kernel, "
-                "of_recurrent, of_bias, of_state",
-                from_sequence, from_output, from_state, from_cell, of_x, of_kernel, of_recurrent,
-                of_bias, of_state);
+    TENURE_FIELDS(field, *this, from_sequence, from_output, from_state, from_cell, of_x, of_kernel,
+                  of_recurrent, of_bias, of_state);
   }
 };
 
