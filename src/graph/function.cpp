@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "graph/checkpoint.h"
 #include "graph/donation.h"
 #include "graph/free_dims.h"
@@ -20,6 +19,7 @@
 #include "memory/fork.h"
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
+#include "memory/warn.h"
 #include "ops/recorder.h"
 
 namespace tenure::detail {

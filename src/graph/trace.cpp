@@ -4,13 +4,13 @@
 #include <mutex>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "graph/control.h"
 #include "graph/read_as.h"
 #include "memory/ledger.h"
 #include "memory/slab.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "memory/warn.h"
 #include "ops/recorder.h"
 #include "ops/reseed.h"
 #include "tensor/variable_state.h"

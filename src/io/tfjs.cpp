@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "io/atomic_file.h"
 #include "io/host_tensor.h"
 #include "io/model_parts.h"
 #include "io/tfjs_dialect.h"
 #include "io/weight_loading.h"
 #include "memory/context.h"
+#include "memory/warn.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
 #include "tenure/nn/files.h"

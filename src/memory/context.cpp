@@ -1,7 +1,7 @@
 #include "memory/context.h"
 
-#include "core/warn.h"
 #include "memory/transfer.h"
+#include "memory/warn.h"
 
 namespace tenure::detail {
 

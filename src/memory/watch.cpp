@@ -18,10 +18,10 @@
 #include <utility>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "memory/context.h"
 #include "memory/ledger.h"
 #include "memory/text.h"
+#include "memory/warn.h"
 
 namespace tenure {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/raise.h"
-#include "core/warn.h"
+#include "memory/warn.h"
 #include "nn/containers.h"
 #include "nn/parts.h"
 #include "tenure/nn/core_layers.h"

@@ -8,12 +8,12 @@
 #include <unordered_set>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "graph/trace.h"
 #include "memory/context.h"
 #include "memory/fork.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "memory/warn.h"
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loading.h"

@@ -10,12 +10,12 @@
 #include <mutex>
 #include <thread>
 
-#include "core/warn.h"
 #include "memory/context.h"
 #include "memory/event_rings.h"
 #include "memory/events.h"
 #include "memory/raise_recorded.h"
 #include "memory/text.h"
+#include "memory/warn.h"
 #include "report/encoder.h"
 
 namespace tenure::report {

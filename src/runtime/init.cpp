@@ -9,8 +9,8 @@
 
 #include "backend/cpu/backend.h"
 #include "core/raise.h"
-#include "core/warn.h"
 #include "memory/transfer.h"
+#include "memory/warn.h"
 #include "ops/kernel.h"
 #include "ops/op_def.h"
 #include "report/recorder.h"

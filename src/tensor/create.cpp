@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "memory/context.h"
 #include "memory/text.h"
 #include "memory/transfer.h"
+#include "memory/warn.h"
 #include "tensor/access.h"
 #include "tensor/create.h"
 

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/raise.h"
-#include "core/warn.h"
 #include "memory/context.h"
 #include "memory/free_sizes.h"
 #include "memory/ledger.h"
@@ -15,6 +14,7 @@
 #include "memory/session.h"
 #include "memory/text.h"
 #include "memory/transfer.h"
+#include "memory/warn.h"
 #include "tensor/access.h"
 #include "tenure/handle.h"
 #include "tenure/memory.h"

@@ -92,5 +92,38 @@ class CheckLayers(unittest.TestCase):
                 self.assertLessEqual({layer, *others}, set(data["order"]))
 
 
+class CheckCalls(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.compile("core", "void high(); void low() { high(); }")
+        self.compile("memory", "void low(); void high() { low(); }")
+
+    def compile(self, layer, text):
+        folder = self.root / f"objects/tenure_{layer}.dir"
+        folder.mkdir(parents=True)
+        subprocess.run(["c++", "-c", "-x", "c++", "-", "-o", folder / "file.o"], check=True,
+                       input=f"namespace tenure {{ {text} }}", text=True)
+
+    def run_tool(self, **upward):
+        layers = json.loads((ROOT / "tools/layers.json").read_text()) | {"upward": upward}
+        (self.root / "tools").mkdir(exist_ok=True)
+        (self.root / "tools/layers.json").write_text(json.dumps(layers))
+        run = subprocess.run([sys.executable, TOOL, "--root", self.root,
+                              "--objects", self.root / "objects"],
+                             stdout=subprocess.PIPE, text=True)
+        return run.returncode, run.stdout.splitlines()
+
+    def test_a_call_of_a_later_layer_is_refused(self):
+        self.assertEqual(self.run_tool(), (1, ["layer core may not call tenure::high()"]))
+
+    def test_unless_it_is_listed(self):
+        self.assertEqual(self.run_tool(core=["high("]), (0, []))
+
+    def test_what_is_listed_is_called(self):
+        self.assertEqual(
+            self.run_tool(core=["high("], memory=["gone("]),
+            (1, ["layer memory does not call tenure::gone(: take it out of tools/layers.json"]))
+
+
 if __name__ == "__main__":
     unittest.main()
