@@ -352,6 +352,7 @@ std::vector<Tensor> run_branch(const char* op, const Tensor& which,
     const std::size_t taken = is_cond
                                   ? static_cast<std::size_t>(graph::read_predicate(op, which, site))
                                   : graph::read_branch(which, branches.size(), site);
+    const CallbackScope user_code;
     return branches[taken]({});
   }
   if (header.trace != current_trace()) {

@@ -422,6 +422,29 @@ TEST(ControlFlow, a_body_gives_as_many_states_as_it_is_given) {
   }
 }
 
+TEST(ControlFlow, an_error_in_a_body_tells_its_own_line) {
+  int line = 0;
+  const auto fails = [&](Tensor x) {
+    line = here().line() + 1;
+    return x + ones({3});
+  };
+  const Tensor x = ones({2});
+  const std::function<Tensor(Tensor)> ways[] = {
+      [&](Tensor v) { return cond(sum(v) > 0.f, [&] { return fails(v); }, [&] { return v; }); },
+      [&](Tensor v) {
+        return switch_case<Tensor>(cast(sum(v) - 2.f, DType::int32), {[&] { return fails(v); }});
+      },
+      [&](Tensor v) { return while_loop([](Tensor s) { return sum(s) > 0.f; }, fails, v); },
+      [&](Tensor v) { return for_loop(2, [&](Tensor, Tensor s) { return fails(s); }, v); },
+  };
+  for (const auto& way : ways) {
+    const std::string eager = message_of<ShapeError>([&] { way(x); });
+    EXPECT_HAS(eager, "control_test.cpp:" + std::to_string(line));
+    const std::string traced = message_of<ShapeError>([&] { function("fails", way)(x); });
+    EXPECT_HAS(traced, "control_test.cpp:" + std::to_string(line));
+  }
+}
+
 TEST(ControlFlow, L6_a_loop_lets_go_of_the_state_it_began_with) {
   const std::size_t before = memory().tensors;
   while_loop([](Tensor v) { return sum(v) < 100.f; },
