@@ -204,11 +204,10 @@ class ScanInArena {
 // Asks a loop's first body whether it goes on.
 class Predicate {
  public:
-  Predicate(BodyRun& body, std::byte*& scratch) : body_(body), answer_(take(scratch, 1)) {
-    body.result(0, answer_);
-  }
+  Predicate(BodyRun& body, std::byte*& scratch) : body_(body), answer_(take(scratch, 1)) {}
   void input(std::size_t i, std::byte* data) { body_.input(i, data); }
   bool ask() {
+    body_.result(0, answer_);
     body_.run();
     return *reinterpret_cast<const bool*>(answer_);
   }
