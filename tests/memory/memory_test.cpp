@@ -1,9 +1,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "core/warn.h"
 #include "memory/ledger.h"
 #include "memory/pool.h"
+#include "memory/warn.h"
 #include "runtime/settings.h"
 #include "support/expect.h"
 
