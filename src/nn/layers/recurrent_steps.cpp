@@ -91,7 +91,7 @@ class Walk {
     };
     std::vector<Tensor> made =
         tenure::detail::run_scan("scan", body, std::move(carried), std::move(along), steps_,
-                                   tenure::detail::context().call.site);
+                                 tenure::detail::context().call.site);
     if (adds_loss) {
       call_.add_loss(sum(made.back()));
       made.pop_back();
