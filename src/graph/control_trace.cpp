@@ -403,9 +403,8 @@ std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& bo
                              std::source_location site) {
   if (context().trace == nullptr) {
     const graph::Flow flow{.state = state.size(), .steps = options.most_steps};
-    return graph::loop_now(flow, goes_on,
-                           graph::checked_body("while_loop", body, state.size(), false, site),
-                           std::move(state), site);
+    const BodyFunction step = graph::checked_body("while_loop", body, flow.state, false, site);
+    return graph::loop_now(flow, goes_on, step, std::move(state), site);
   }
   const UserLine line(site);
   Trace& around = *Trace::current();

@@ -438,9 +438,9 @@ TEST(ControlFlow, an_error_in_a_body_tells_its_own_line) {
       [&](Tensor v) { return for_loop(2, [&](Tensor, Tensor s) { return fails(s); }, v); },
   };
   for (const auto& way : ways) {
-    const std::string eager = message_of<ShapeError>([&] { way(x); });
+    const std::string eager = whole_message_of<ShapeError>([&] { way(x); });
     EXPECT_HAS(eager, "control_test.cpp:" + std::to_string(line));
-    const std::string traced = message_of<ShapeError>([&] { function("fails", way)(x); });
+    const std::string traced = whole_message_of<ShapeError>([&] { function("fails", way)(x); });
     EXPECT_HAS(traced, "control_test.cpp:" + std::to_string(line));
   }
 }
