@@ -445,14 +445,21 @@ TEST(ControlFlow, an_error_in_a_body_tells_its_own_line) {
   }
 }
 
-TEST(ControlFlow, L6_a_loop_lets_go_of_the_state_it_began_with) {
+TEST(ControlFlow, an_eager_loop_lets_go_of_the_states_it_is_done_with) {
   const std::size_t before = memory().tensors;
   while_loop([](Tensor v) { return sum(v) < 100.f; },
              [&](Tensor v) {
-               EXPECT_LE(memory().tensors, before + 3);
+               EXPECT_EQ(memory().tensors, before + 1);
                return v * 2.f;
              },
              ones({2}));
+  for_loop(
+      4,
+      [&](Tensor, Tensor v) {
+        EXPECT_EQ(memory().tensors, before + 2) << "the state, and the number of the step";
+        return v * 2.f;
+      },
+      ones({2}));
 }
 
 TEST(ControlFlow, reading_a_symbolic_value_names_the_line_and_says_cond) {
