@@ -2,22 +2,11 @@
 
 #include "core/raise.h"
 #include "ops/apply.h"
-#include "ops/arithmetic.h"
 #include "ops/families.h"
 
 namespace tenure::ops {
 
-namespace {
-
 constexpr std::size_t kState = 3;  // value, mean, square
-
-void infer_state(Infer& infer, std::size_t first) {
-  for (std::size_t i = 0; i < kState; ++i) {
-    infer.result(infer.shape(first + i), infer.dtype(first + i), i);
-  }
-}
-
-}  // namespace
 
 constinit const OpDef kAdam{
     .name = "adam",
@@ -36,24 +25,12 @@ constinit const OpDef kAdam{
                                 infer.dtype(0));
             }
           }
-          infer_state(infer, 0);
+          for (std::size_t i = 0; i < kState; ++i) infer.result(infer.shape(i), infer.dtype(i), i);
         },
     .inputs = 6,
     .outputs = kState,
     .may_take = [](AttrsRef, std::size_t input, std::size_t output) { return input == output; },
     .no_gradient = "a step is where gradients end"};
-
-constinit const OpDef kAdamOfProduct{
-    .name = "adam_of_product",
-    .infer = [](Infer& infer) { infer_state(infer, 2); },
-    .inputs = 7,
-    .outputs = kState,
-    .accepts_of =
-        [](AttrsRef, std::size_t input) {
-          return input < 2 ? kMatmul.accepts : Accepts::contiguous;
-        },
-    .may_take = [](AttrsRef, std::size_t input, std::size_t output) { return input == output + 2; },
-    .no_gradient = "tapes see the ops it was made of"};
 
 std::array<Tensor, 3> adam(std::array<Tensor, 6> in, const AdamAttrs& attrs,
                            std::source_location site) {

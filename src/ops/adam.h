@@ -28,20 +28,4 @@ extern const OpDef kAdam;
 std::array<Tensor, 3> adam(std::array<Tensor, 6> in, const AdamAttrs& attrs,
                            std::source_location site = std::source_location::current());
 
-// The same for the gradient that a product of two matrices makes, which only graphs contain:
-// inputs are the matrices, then those of kAdam without the gradient. Rows of the gradient are used
-// up as they are made, so it is not whole in memory; unless the right matrix must be packed, as one
-// that is transposed: then each thread makes all of its rows at once.
-struct AdamOfProductAttrs {
-  AdamAttrs adam;
-  MatmulAttrs product;
-  bool operator==(const AdamOfProductAttrs&) const = default;
-  template <class V>
-  void visit(V&& field) const {
-    adam.visit(field);
-    product.visit(field);
-  }
-};
-extern const OpDef kAdamOfProduct;
-
 }  // namespace tenure::ops

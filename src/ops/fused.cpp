@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ops/step.h"
+
 namespace tenure::ops {
 namespace {
 
@@ -32,10 +34,32 @@ std::string text_of(const FusedProgram& program) {
   return text;
 }
 
-bool same_attrs(AttrsRef a, AttrsRef b) {
-  if (a.type() != b.type()) return false;
-  return a.data() == nullptr || b.data() == nullptr ? a.data() == b.data()
-                                                    : a.type()->equal(a.data(), b.data());
+bool same(const AttrsBox& a, const AttrsBox& b) {
+  const AttrsRef one = a.ref(), other = b.ref();
+  if (one.data() == nullptr || other.data() == nullptr) return one.data() == other.data();
+  return one.type() == other.type() && one.type()->equal(one.data(), other.data());
+}
+bool same(const FusedAttrs& a, const FusedAttrs& b) { return a.program == b.program; }
+bool same(const ReducedAttrs& a, const ReducedAttrs& b) {
+  return a.reducer == b.reducer && same(a.attrs, b.attrs) && a.program == b.program;
+}
+bool same(const FinishedAttrs& a, const FinishedAttrs& b) {
+  return a.producer == b.producer && same(a.producer_attrs, b.producer_attrs) &&
+         a.producer_inputs == b.producer_inputs && a.follower == b.follower &&
+         same(a.follower_attrs, b.follower_attrs) && a.operand == b.operand && a.shape == b.shape &&
+         a.dtype == b.dtype && a.host == b.host;
+}
+
+std::string text_of(const FusedAttrs& attrs) { return text_of(attrs.program); }
+std::string text_of(const ReducedAttrs& attrs) {
+  return fmt::format("{}; {}(r0) {}", text_of(attrs.program), attrs.reducer->name,
+                     attrs.attrs.ref().print());
+}
+std::string text_of(const FinishedAttrs& attrs) {
+  const std::string follower = attrs.follower_attrs.ref().print();
+  return fmt::format(
+      "%{} = {}({}); {}", attrs.operand, attrs.producer->name, attrs.producer_attrs.ref().print(),
+      attrs.follower == &kFused ? follower : fmt::format("{}({})", attrs.follower->name, follower));
 }
 
 template <class A>
@@ -44,30 +68,9 @@ constexpr AttrsType kTypeOf{
     .destroy = [](void* value) noexcept { delete static_cast<A*>(value); },
     .equal =
         [](const void* a, const void* b) {
-          const A &one = *static_cast<const A*>(a), &other = *static_cast<const A*>(b);
-          if constexpr (requires { one.producer; }) {
-            if (one.producer != other.producer) return false;
-            if (!same_attrs(one.attrs.ref(), other.attrs.ref())) return false;
-          }
-          if constexpr (requires { one.reducer; }) {
-            if (one.reducer != other.reducer) return false;
-            if (!same_attrs(one.attrs.ref(), other.attrs.ref())) return false;
-          }
-          return one.program == other.program;
+          return same(*static_cast<const A*>(a), *static_cast<const A*>(b));
         },
-    .print =
-        [](const void* value) {
-          const A& attrs = *static_cast<const A*>(value);
-          std::string text = text_of(attrs.program);
-          if constexpr (requires { attrs.producer; }) {
-            const std::string of_producer = attrs.attrs.ref().print();
-            text = fmt::format("%0 = {}({}); {}", attrs.producer->name, of_producer, text);
-          }
-          if constexpr (requires { attrs.reducer; }) {
-            text += fmt::format("; {}(r0) {}", attrs.reducer->name, attrs.attrs.ref().print());
-          }
-          return text;
-        },
+    .print = [](const void* value) { return text_of(*static_cast<const A*>(value)); },
 };
 
 // A result may lie where an input lies that no later step reads.
@@ -80,12 +83,6 @@ bool is_read_before(const FusedProgram& program, std::size_t input, std::size_t 
   });
 }
 
-void infer_results(Infer& infer, const FusedProgram& program) {
-  for (std::size_t i = 0; i < program.results.size(); ++i) {
-    infer.result(program.shape, program.results[i], i);
-  }
-}
-
 constexpr const char* kOnlyInGraphs = "tapes see the ops it was made of";
 
 }  // namespace
@@ -96,7 +93,13 @@ AttrsRef ref(const FinishedAttrs& attrs) { return {&attrs, &kTypeOf<FinishedAttr
 
 constinit const OpDef kFused{
     .name = "fused",
-    .infer = [](Infer& infer) { infer_results(infer, infer.attrs.as<FusedAttrs>().program); },
+    .infer =
+        [](Infer& infer) {
+          const FusedProgram& program = infer.attrs.as<FusedAttrs>().program;
+          for (std::size_t i = 0; i < program.results.size(); ++i) {
+            infer.result(program.shape, program.results[i], i);
+          }
+        },
     .inputs = OpDef::kVariadic,
     .outputs = OpDef::kVariadic,
     .dispatch_on = OpDef::kOutput0,
@@ -109,14 +112,31 @@ constinit const OpDef kFused{
 
 constinit const OpDef kFinished{
     .name = "finished",
-    .infer = [](Infer& infer) { infer_results(infer, infer.attrs.as<FinishedAttrs>().program); },
+    .infer =
+        [](Infer& infer) {
+          const auto& attrs = infer.attrs.as<FinishedAttrs>();
+          const Layout operand = contiguous_layout(attrs.shape, attrs.dtype);
+          std::vector<const Layout*> in(infer.in.begin() + static_cast<long>(attrs.producer_inputs),
+                                        infer.in.end());
+          in.insert(in.begin() + static_cast<long>(attrs.operand), &operand);
+          Infer follower{attrs.follower->name, in, attrs.follower_attrs.ref(), infer.out};
+          attrs.follower->infer(follower);
+        },
     .inputs = OpDef::kVariadic,
+    .outputs = OpDef::kVariadic,
     .dispatch_on = OpDef::kOutput0,
     .accepts_of =
         [](AttrsRef attrs, std::size_t input) {
           const auto& finished = attrs.as<FinishedAttrs>();
           return input < finished.producer_inputs ? finished.producer->accepts
-                                                  : Accepts::elementwise;
+                                                  : finished.follower->accepts;
+        },
+    .may_take =
+        [](AttrsRef attrs, std::size_t input, std::size_t output) {
+          const auto& finished = attrs.as<FinishedAttrs>();
+          return input >= finished.producer_inputs && finished.host != output &&
+                 may_take(*finished.follower, finished.follower_attrs.ref(),
+                          finished.follower_input(input), output);
         },
     .no_gradient = kOnlyInGraphs};
 

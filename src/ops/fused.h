@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,14 +56,26 @@ struct FusedAttrs {
   FusedProgram program;
 };
 
-// Attributes of kFinished: another op's kernel, whose result goes through a program piece by piece,
-// in place, as soon as a piece is complete. The node's inputs are the producer's and then those of
-// the program but for its first, which is the producer's result.
+// Attributes of kFinished: an op whose result another uses up piece by piece, as soon as a piece is
+// complete: a program after a product, an update after what makes its gradient. The node's inputs
+// are the producer's, then the follower's but for the operand that the producer makes.
 struct FinishedAttrs {
   const OpDef* producer = nullptr;
-  AttrsBox attrs;
+  AttrsBox producer_attrs;
   std::size_t producer_inputs = 0;
-  FusedProgram program;
+  const OpDef* follower = nullptr;
+  AttrsBox follower_attrs;
+  std::size_t operand = 0;
+  Shape shape;  // of the operand
+  DType dtype = DType::float32;
+  // The result in whose memory the operand lies until it is overwritten. None: it is nowhere whole.
+  std::optional<std::size_t> host;
+
+  // Which of the follower's inputs is the node's `input`.
+  std::size_t follower_input(std::size_t input) const {
+    const std::size_t i = input - producer_inputs;
+    return i < operand ? i : i + 1;
+  }
 };
 
 // Attributes of kReduced: a reduction of the one result of a program, which is computed piece by

@@ -48,14 +48,21 @@ struct Problem {
 };
 
 // What is to be done to elements [begin, end) of out[0], counted in row-major order, once they have
-// their final values. The kernel calls it from any of its threads, once for each element.
+// their final values: where out[0] lies, or at `piece` if it has no memory. The kernel calls it
+// from any of its threads, once for each element.
 struct Epilogue {
-  void (*run)(const void* context, std::int64_t begin, std::int64_t end) noexcept = nullptr;
+  void (*run)(const void* context, std::int64_t begin, std::int64_t end,
+              std::byte* piece) noexcept = nullptr;
   const void* context = nullptr;
 
-  void operator()(std::int64_t begin, std::int64_t end) const { run(context, begin, end); }
+  void operator()(std::int64_t begin, std::int64_t end, std::byte* piece = nullptr) const {
+    run(context, begin, end, piece);
+  }
   explicit operator bool() const { return run != nullptr; }
 };
+
+// Whether a kernel calls an epilogue, and if so, whether its result must have memory.
+enum class TakesEpilogue : std::uint8_t { no, in_place, in_pieces };
 
 // Where elements [begin, end) of in[0], counted in row-major order, come from if that has no data:
 // computed now, into `dst`, by any thread.
@@ -87,6 +94,7 @@ struct KernelArgs {
   std::byte* scratch = nullptr;  // 64-byte aligned, as many bytes as `scratch_bytes` asked for
   Problem* problem = nullptr;
   Epilogue epilogue{};              // only for a kernel that takes one
+  bool in_pieces = false;           // out[0] has no memory: the epilogue uses its pieces up
   Prologue prologue{};              // only if the kernel said that it takes one
   const std::byte* form = nullptr;  // what the kernel's `wanted_form` asked for, or nothing
 
@@ -103,6 +111,10 @@ using ScratchFn = std::size_t (*)(const KernelArgs&) noexcept;  // data pointers
 // There are no outputs yet; scratch is there.
 using MeasureFn = void (*)(const KernelArgs&, std::span<std::int64_t> sizes) noexcept;
 using WantedFormFn = WantedForm (*)(const KernelArgs&) noexcept;  // data pointers are not set yet
+// Runs another kernel, which makes in[operand], with an epilogue that does this kernel's work on
+// each piece. in[operand] has memory if what makes it has.
+using FollowFn = void (*)(const KernelArgs& args, std::size_t operand, KernelFn producer,
+                          KernelArgs of_producer) noexcept;
 
 // One row of a device's kernel list.
 struct KernelRow {
@@ -112,9 +124,10 @@ struct KernelRow {
   ScratchFn scratch_bytes = nullptr;
   MeasureFn measure = nullptr;
   LoopFn loop = nullptr;  // of an elementwise kernel
-  bool takes_epilogue = false;
+  TakesEpilogue takes_epilogue = TakesEpilogue::no;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;  // data pointers are not set yet
   WantedFormFn wanted_form = nullptr;
+  FollowFn follow = nullptr;  // of one that can work on pieces of an input of the results' shape
 };
 
 struct Kernel {
@@ -122,9 +135,10 @@ struct Kernel {
   ScratchFn scratch_bytes = nullptr;
   MeasureFn measure = nullptr;
   LoopFn loop = nullptr;  // of an elementwise kernel
-  bool takes_epilogue = false;
+  TakesEpilogue takes_epilogue = TakesEpilogue::no;
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;
   WantedFormFn wanted_form = nullptr;
+  FollowFn follow = nullptr;  // of one that can work on pieces of an input of the results' shape
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

@@ -1,6 +1,5 @@
 #include <vector>
 
-#include "ops/adam.h"
 #include "ops/families.h"
 #include "ops/fused.h"
 #include "ops/kernel.h"
@@ -35,7 +34,7 @@ std::span<const OpDef* const> all_ops() { return registry().ops; }
 std::span<const Composite> all_composites() { return registry().composites; }
 
 std::span<const OpDef* const> graph_ops() {
-  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced, &kAdamOfProduct};
+  static constexpr const OpDef* ops[] = {&kFused, &kFinished, &kReduced};
   return ops;
 }
 

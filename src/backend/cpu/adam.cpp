@@ -1,4 +1,10 @@
-#include "backend/cpu/adam.h"
+// Adam's update (ops/adam.h), of whole tensors or of pieces of an operand that another kernel
+// makes.
+#include "ops/adam.h"
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
 
 #include "backend/cpu/highway_targets.h"
 #include "backend/cpu/kernels.h"
@@ -17,24 +23,26 @@ namespace {
 
 // One vector of each operand, loaded and stored whole or in part by `at`.
 template <class At, class V, class T>
-HWY_INLINE void update(const AdamRun<T>& run, const At& at, const V* number) {
-  const auto mean = at.load(run.mean), square = at.load(run.square);
-  const auto gradient = at.load(run.gradient);
+HWY_INLINE void update(const T* const* in, T* const* out, const At& at, const V* number) {
+  const auto mean = at.load(in[1]), square = at.load(in[2]), gradient = at.load(in[3]);
   const auto new_mean = hn::Add(hn::Mul(mean, number[0]), hn::Mul(gradient, number[1]));
   const auto new_square =
       hn::Add(hn::Mul(square, number[2]), hn::Mul(hn::Mul(gradient, gradient), number[3]));
   const auto step = hn::Div(hn::Mul(new_mean, number[4]), hn::Add(hn::Sqrt(new_square), number[5]));
-  at.store(hn::Sub(at.load(run.value), step), run.new_value);
-  at.store(new_mean, run.new_mean);
-  at.store(new_square, run.new_square);
+  at.store(hn::Sub(at.load(in[0]), step), out[0]);
+  at.store(new_mean, out[1]);
+  at.store(new_square, out[2]);
 }
 
+// In: value, mean, square, gradient. Out: value, mean, square.
+// Numbers: beta_1, 1 - beta_1, beta_2, 1 - beta_2, rate, epsilon.
 template <class T>
-HWY_INLINE void update_all(const AdamRun<T>& run, std::int64_t count) {
+HWY_INLINE void update_all(const T* const* in, T* const* out, const T* numbers,
+                           std::int64_t count) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> number[6];
-  for (std::size_t i = 0; i < 6; ++i) number[i] = hn::Set(d, run.numbers[i]);
+  for (std::size_t i = 0; i < 6; ++i) number[i] = hn::Set(d, numbers[i]);
   struct Whole {
     decltype(d) tag;
     std::int64_t i;
@@ -51,12 +59,18 @@ HWY_INLINE void update_all(const AdamRun<T>& run, std::int64_t count) {
     }
   };
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) update(run, Whole{d, i}, number);
-  if (i < count) update(run, Part{d, i, static_cast<std::size_t>(count - i)}, number);
+  for (; i + lanes <= count; i += lanes) update(in, out, Whole{d, i}, number);
+  if (i < count) update(in, out, Part{d, i, static_cast<std::size_t>(count - i)}, number);
 }
 
-void update_f32(const AdamRun<float>& run, std::int64_t count) { update_all(run, count); }
-void update_f64(const AdamRun<double>& run, std::int64_t count) { update_all(run, count); }
+void update_f32(const float* const* in, float* const* out, const float* numbers,
+                std::int64_t count) {
+  update_all(in, out, numbers, count);
+}
+void update_f64(const double* const* in, double* const* out, const double* numbers,
+                std::int64_t count) {
+  update_all(in, out, numbers, count);
+}
 
 }  // namespace
 }  // namespace tenure::cpu::HWY_NAMESPACE
@@ -68,31 +82,67 @@ namespace tenure::cpu {
 HWY_EXPORT(update_f32);
 HWY_EXPORT(update_f64);
 
-void adam_update(const AdamRun<float>& run, std::int64_t count) noexcept {
-  HWY_DYNAMIC_DISPATCH(update_f32)(run, count);
-}
-void adam_update(const AdamRun<double>& run, std::int64_t count) noexcept {
-  HWY_DYNAMIC_DISPATCH(update_f64)(run, count);
-}
-
 namespace {
+
+template <class T>
+class Adam {
+ public:
+  // `piecewise`: the input that may come in pieces.
+  explicit Adam(const ops::KernelArgs& args, std::size_t piecewise = 0) : piecewise_(piecewise) {
+    const auto& [beta_1, beta_2] = args.attrs.as<ops::AdamAttrs>();
+    for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = args.in[i].as<T>();
+    for (std::size_t i = 0; i < out_.size(); ++i) out_[i] = args.out[i].as<T>();
+    numbers_ = {static_cast<T>(beta_1),     static_cast<T>(1 - beta_1), static_cast<T>(beta_2),
+                static_cast<T>(1 - beta_2), *args.in[4].as<T>(),        *args.in[5].as<T>()};
+  }
+  void run(std::int64_t begin, std::int64_t end, const std::byte* piece = nullptr) const {
+    std::array<const T*, 4> in;
+    std::array<T*, 3> out;
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = in_[i] + begin;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = out_[i] + begin;
+    if (piece != nullptr) in[piecewise_] = reinterpret_cast<const T*>(piece);
+    if constexpr (std::is_same_v<T, float>) {
+      HWY_DYNAMIC_DISPATCH(update_f32)(in.data(), out.data(), numbers_.data(), end - begin);
+    } else {
+      HWY_DYNAMIC_DISPATCH(update_f64)(in.data(), out.data(), numbers_.data(), end - begin);
+    }
+  }
+
+ private:
+  std::array<const T*, 4> in_;
+  std::array<T*, 3> out_;
+  std::array<T, 6> numbers_;
+  std::size_t piecewise_;
+};
 
 template <class T>
 void adam(const ops::KernelArgs& args) noexcept {
   if (args.out[0].numel() == 0) return;
-  const AdamRun<T> whole =
-      adam_run<T>(args.attrs.as<ops::AdamAttrs>(), args.in.first(3), args.in.subspan(4), args.out);
-  const T* gradient = args.in[3].as<T>();
-  parallel_for(args.out[0].numel(), 8 * 1024, [&](std::int64_t begin, std::int64_t end) {
-    adam_update(whole.from(begin, gradient + begin), end - begin);
-  });
+  const Adam<T> adam(args);
+  parallel_for(args.out[0].numel(), 8 * 1024,
+               [&](std::int64_t begin, std::int64_t end) { adam.run(begin, end); });
 }
+
+template <class T>
+void follow_with_adam(const ops::KernelArgs& args, std::size_t operand, ops::KernelFn producer,
+                      ops::KernelArgs of_producer) noexcept {
+  const Adam<T> adam(args, operand);
+  of_producer.epilogue = {
+      [](const void* context, std::int64_t begin, std::int64_t end, std::byte* piece) noexcept {
+        static_cast<const Adam<T>*>(context)->run(begin, end, piece);
+      },
+      &adam};
+  producer(of_producer);
+}
+
+template <class T>
+constexpr ops::KernelRow kRow{
+    .op = "adam", .dtype = dtype_of<T>, .run = adam<T>, .follow = follow_with_adam<T>};
 
 }  // namespace
 
 std::span<const ops::KernelRow> adam_kernels() {
-  static constexpr ops::KernelRow rows[] = {{"adam", DType::float32, adam<float>},
-                                            {"adam", DType::float64, adam<double>}};
+  static constexpr ops::KernelRow rows[] = {kRow<float>, kRow<double>};
   return rows;
 }
 

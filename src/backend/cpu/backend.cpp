@@ -42,7 +42,7 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
       if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
       table.install(found->second, row.dtype,
                     {row.run, row.scratch_bytes, row.measure, row.loop, row.takes_epilogue,
-                     row.takes_prologue, row.wanted_form});
+                     row.takes_prologue, row.wanted_form, row.follow});
     }
   }
 }

@@ -135,7 +135,7 @@ class Finish {
   }
   ops::Epilogue epilogue() const {
     if (add_.run == nullptr && activation_.loop.run == nullptr) return next_;
-    return {[](const void* finish, std::int64_t begin, std::int64_t end) noexcept {
+    return {[](const void* finish, std::int64_t begin, std::int64_t end, std::byte*) noexcept {
               static_cast<const Finish*>(finish)->run(begin, end);
             },
             this};
@@ -487,8 +487,11 @@ void depthwise_filter_gradient(const ops::KernelArgs& args) noexcept {
 template <class T>
 constexpr ops::KernelRow forward_row(std::string_view op, ops::KernelFn run,
                                      ops::ScratchFn scratch) {
-  return {
-      .op = op, .dtype = dtype_of<T>, .run = run, .scratch_bytes = scratch, .takes_epilogue = true};
+  return {.op = op,
+          .dtype = dtype_of<T>,
+          .run = run,
+          .scratch_bytes = scratch,
+          .takes_epilogue = ops::TakesEpilogue::in_place};
 }
 
 template <class T>

@@ -49,6 +49,12 @@ struct Step {
   bool fills;            // which becomes all of a result
 };
 
+// An operand of which only the elements at hand have memory.
+struct Elsewhere {
+  std::size_t location = 0;
+  std::byte* first = nullptr;  // of these; none: it lies where its view says
+};
+
 // A program with its operands, the same for all threads.
 class Plan {
  public:
@@ -79,15 +85,17 @@ class Plan {
   }
 
   std::int64_t numel() const { return numel_; }
+  std::size_t first_result() const { return program_.first_result(); }
   // Elements that are worth a thread.
   std::int64_t grain() const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(grain_));
   }
-  // Elements [begin, end) of the results; the first of them to `first`, if that is given.
-  void run(std::int64_t begin, std::int64_t end, std::byte* first = nullptr) const noexcept;
+  // Elements [begin, end) of the results.
+  void run(std::int64_t begin, std::int64_t end, Elsewhere elsewhere = {}) const noexcept;
 
  private:
   class Cursor;
+  class Operands;
 
   // Axes longer than 1, merged where no input that broadcasts tells them apart; innermost first.
   void find_axes() {
@@ -244,71 +252,112 @@ void repeat_row(std::byte* dst, const std::byte* src, std::int64_t row, std::int
   }
 }
 
-void Plan::run(std::int64_t begin, std::int64_t end, std::byte* first) const noexcept {
-  alignas(64) std::array<std::byte, kRoomBytes> room;
-  std::byte* free = room.data();
-  const auto take = [&](std::size_t size) {
-    std::byte* slot = free;
-    free += (tile_ * static_cast<std::int64_t>(size) + 63) / 64 * 64 + kSlotGap;
-    return slot;
-  };
-  std::array<std::byte*, kMaxLocations> at;
-  for (std::size_t i = 0; i < in_.size(); ++i) {
-    at[i] = in_[i].data;
-    if (flat_[i]) at[i] += begin * program_.input_sizes[i];
-  }
-  for (std::size_t i = 0; i < program_.numbers.size(); ++i) {
-    at[program_.first_number() + i] = const_cast<std::byte*>(program_.numbers[i].bytes.data());
-  }
-  std::array<std::int64_t, FusedProgram::kMaxResults> result_size{};
-  for (std::size_t i = 0; i < out_.size(); ++i) {
-    result_size[i] = static_cast<std::int64_t>(size_of(out_[i].dtype));
-    at[program_.first_result() + i] = out_[i].data + begin * result_size[i];
-  }
-  if (first != nullptr) at[program_.first_result()] = first;
-  for (std::size_t i = 0; i < program_.slot_sizes.size(); ++i) {
-    at[program_.first_slot() + i] = take(program_.slot_sizes[i]);
-  }
-  std::array<std::byte*, FusedProgram::kMaxInputs> wide;
-  if (!by_rows_) {
-    for (std::size_t b = 0; b < broadcasts_; ++b) {
-      const std::size_t size = program_.input_sizes[broadcast_[b]];
-      wide[b] = at[broadcast_[b]] = take(size);
-      if (starts_again_[b]) {
-        repeat_row(wide[b], in_[broadcast_[b]].data, axes_[0].size, begin % axes_[0].size,
-                   std::min(tile_, end - begin), size);
-      }
+// Where a thread finds each operand of the tile it is at.
+class Plan::Operands {
+ public:
+  Operands(const Plan& plan, std::int64_t begin, std::int64_t end, Elsewhere elsewhere)
+      : plan_(plan), cursor_(plan, begin) {
+    const FusedProgram& program = plan.program_;
+    for (std::size_t i = 0; i < plan.in_.size(); ++i) {
+      at_[i] = plan.in_[i].data;
+      if (plan.flat_[i]) at_[i] += begin * program.input_sizes[i];
     }
+    for (std::size_t i = 0; i < program.numbers.size(); ++i) {
+      at_[program.first_number() + i] = const_cast<std::byte*>(program.numbers[i].bytes.data());
+    }
+    for (std::size_t i = 0; i < plan.out_.size(); ++i) {
+      result_size_[i] = static_cast<std::int64_t>(size_of(plan.out_[i].dtype));
+      at_[program.first_result() + i] = plan.out_[i].data + begin * result_size_[i];
+    }
+    if (elsewhere.first != nullptr) at_[elsewhere.location] = elsewhere.first;
+    for (std::size_t i = 0; i < program.slot_sizes.size(); ++i) {
+      at_[program.first_slot() + i] = take(program.slot_sizes[i]);
+    }
+    if (!plan.by_rows_) make_wide(begin, end);
   }
-  Cursor cursor(*this, begin);
-  for (std::int64_t pos = begin; pos < end;) {
-    std::int64_t count = std::min(tile_, end - pos);
-    if (by_rows_) {
-      count = std::min(count, cursor.left_in_row());
-      for (std::size_t b = 0; b < broadcasts_; ++b) {
-        at[broadcast_[b]] = const_cast<std::byte*>(cursor.src(b));
+
+  std::byte* operator[](Location location) const { return at_[location]; }
+
+  // Brings inputs that broadcast to the next elements, and tells how many of these there are.
+  std::int64_t prepare(std::int64_t left) {
+    std::int64_t count = std::min(plan_.tile_, left);
+    if (plan_.by_rows_) {
+      count = std::min(count, cursor_.left_in_row());
+      for (std::size_t b = 0; b < plan_.broadcasts_; ++b) {
+        at_[plan_.broadcast_[b]] = const_cast<std::byte*>(cursor_.src(b));
       }
-      cursor.advance(count);
-    } else if (!all_start_again_) {
+      cursor_.advance(count);
+    } else if (!plan_.all_start_again_) {
       for (std::int64_t done = 0; done < count;) {
-        const std::int64_t more = std::min(cursor.left_in_row(), count - done);
-        for (std::size_t b = 0; b < broadcasts_; ++b) {
-          if (starts_again_[b]) continue;
-          const std::size_t size = program_.input_sizes[broadcast_[b]];
-          std::byte* to = wide[b] + done * static_cast<std::int64_t>(size);
-          if (axes_[0].step[b] == 0) {
-            fill(to, cursor.src(b), more, size);
-          } else {
-            std::memcpy(to, cursor.src(b), static_cast<std::size_t>(more) * size);
-          }
-        }
-        cursor.advance(more);
+        const std::int64_t more = std::min(cursor_.left_in_row(), count - done);
+        write_out(done, more);
+        cursor_.advance(more);
         done += more;
       }
     }
+    return count;
+  }
+
+  void advance(std::int64_t count) {
+    for (std::size_t i = 0; i < plan_.in_.size(); ++i) {
+      if (plan_.flat_[i]) at_[i] += count * plan_.program_.input_sizes[i];
+    }
+    for (std::size_t i = 0; i < plan_.out_.size(); ++i) {
+      at_[plan_.program_.first_result() + i] += count * result_size_[i];
+    }
+  }
+
+ private:
+  std::byte* take(std::size_t size) {
+    std::byte* slot = free_;
+    free_ += (plan_.tile_ * static_cast<std::int64_t>(size) + 63) / 64 * 64 + kSlotGap;
+    return slot;
+  }
+
+  // Slots for inputs that broadcast, of which those that start again are written but once.
+  void make_wide(std::int64_t begin, std::int64_t end) {
+    for (std::size_t b = 0; b < plan_.broadcasts_; ++b) {
+      const std::size_t input = plan_.broadcast_[b];
+      const std::size_t size = plan_.program_.input_sizes[input];
+      wide_[b] = at_[input] = take(size);
+      if (!plan_.starts_again_[b]) continue;
+      const std::int64_t row = plan_.axes_[0].size;
+      repeat_row(wide_[b], plan_.in_[input].data, row, begin % row,
+                 std::min(plan_.tile_, end - begin), size);
+    }
+  }
+
+  void write_out(std::int64_t done, std::int64_t count) {
+    for (std::size_t b = 0; b < plan_.broadcasts_; ++b) {
+      if (plan_.starts_again_[b]) continue;
+      const std::size_t size = plan_.program_.input_sizes[plan_.broadcast_[b]];
+      std::byte* to = wide_[b] + done * static_cast<std::int64_t>(size);
+      if (plan_.axes_[0].step[b] == 0) {
+        fill(to, cursor_.src(b), count, size);
+      } else {
+        std::memcpy(to, cursor_.src(b), static_cast<std::size_t>(count) * size);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  Cursor cursor_;
+  alignas(64) std::array<std::byte, kRoomBytes> room_;
+  std::byte* free_ = room_.data();
+  std::array<std::byte*, kMaxLocations> at_;
+  std::array<std::int64_t, FusedProgram::kMaxResults> result_size_;
+  std::array<std::byte*, FusedProgram::kMaxInputs> wide_;
+};
+
+void Plan::run(std::int64_t begin, std::int64_t end, Elsewhere elsewhere) const noexcept {
+  Operands operands(*this, begin, end, elsewhere);
+  for (std::int64_t at = begin, count = 0; at < end; at += count) {
+    count = operands.prepare(end - at);
     for (const Step& step : std::span(steps_).first(step_count_)) {
-      Run run{
-          {at[step.src[0]], at[step.src[1]], at[step.src[2]]}, at[step.dst], count, step.stepped};
+      Run run{{operands[step.src[0]], operands[step.src[1]], operands[step.src[2]]},
+              operands[step.dst],
+              count,
+              step.stepped};
       if (step.stepped == 0) {
         run.count = 1;
         run.stepped = (1U << step.inputs) - 1;
@@ -316,13 +365,7 @@ void Plan::run(std::int64_t begin, std::int64_t end, std::byte* first) const noe
       step.run(run);
       if (step.fills) fill(run.dst, run.dst, count, step.dst_size);
     }
-    pos += count;
-    for (std::size_t i = 0; i < in_.size(); ++i) {
-      if (flat_[i]) at[i] += count * program_.input_sizes[i];
-    }
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-      at[program_.first_result() + i] += count * result_size[i];
-    }
+    operands.advance(count);
   }
 }
 
@@ -333,47 +376,83 @@ void run_fused(const ops::KernelArgs& args) noexcept {
                [&](std::int64_t begin, std::int64_t end) { plan.run(begin, end); });
 }
 
-const ops::Kernel& producer_of(const ops::FinishedAttrs& attrs, const ops::KernelArgs& args) {
-  const ops::OpDef& op = *attrs.producer;
-  const DType dtype = op.dispatch_on == ops::OpDef::kOutput0
-                          ? args.out[0].dtype
-                          : args.in[static_cast<std::size_t>(op.dispatch_on)].dtype;
-  return ops::kernel_table(DeviceType::cpu).find(op.index, dtype);
+void follow_with_fused(const ops::KernelArgs& args, std::size_t operand, ops::KernelFn producer,
+                       ops::KernelArgs of_producer) noexcept {
+  struct Following {
+    Plan plan;
+    std::size_t operand;
+  };
+  const Following following{{args.attrs.as<ops::FusedAttrs>().program, args.in, args.out}, operand};
+  of_producer.epilogue = {
+      [](const void* context, std::int64_t begin, std::int64_t end, std::byte* piece) noexcept {
+        const auto& [plan, location] = *static_cast<const Following*>(context);
+        plan.run(begin, end, {location, piece});
+      },
+      &following};
+  producer(of_producer);
 }
 
-ops::KernelArgs args_of_producer(const ops::FinishedAttrs& attrs, const ops::KernelArgs& args) {
-  ops::KernelArgs inner = args;
-  inner.in = args.in.first(attrs.producer_inputs);
-  inner.attrs = attrs.attrs.ref();
-  return inner;
-}
+// Both kernels of a finished node, and what each is given.
+class Finished {
+ public:
+  explicit Finished(const ops::KernelArgs& args)
+      : attrs_(args.attrs.as<ops::FinishedAttrs>()),
+        strides_(contiguous_strides(attrs_.shape)),
+        result_{attrs_.host ? args.out[*attrs_.host].data : nullptr, &attrs_.shape, &strides_,
+                attrs_.dtype},
+        of_producer_(args),
+        of_follower_(args) {
+    of_producer_.in = args.in.first(attrs_.producer_inputs);
+    of_producer_.out = {&result_, 1};
+    of_producer_.attrs = attrs_.producer_attrs.ref();
+    of_producer_.in_pieces = !attrs_.host;
+    const auto others = args.in.subspan(attrs_.producer_inputs);
+    std::ranges::copy(others.first(attrs_.operand), in_.begin());
+    in_[attrs_.operand] = result_;
+    std::ranges::copy(others.subspan(attrs_.operand), in_.begin() + attrs_.operand + 1);
+    of_follower_.in = std::span(in_).first(others.size() + 1);
+    of_follower_.attrs = attrs_.follower_attrs.ref();
+  }
+  Finished(const Finished&) = delete;
+  Finished& operator=(const Finished&) = delete;
 
-void run_finished(const ops::KernelArgs& args) noexcept {
-  const auto& attrs = args.attrs.as<ops::FinishedAttrs>();
-  std::array<ops::KernelView, FusedProgram::kMaxInputs> in;
-  in[0] = args.out[0];
-  std::ranges::copy(args.in.subspan(attrs.producer_inputs), in.begin() + 1);
-  const Plan plan(attrs.program, std::span(in).first(attrs.program.inputs), args.out);
-  ops::KernelArgs inner = args_of_producer(attrs, args);
-  inner.epilogue = {[](const void* context, std::int64_t begin, std::int64_t end) noexcept {
-                      static_cast<const Plan*>(context)->run(begin, end);
-                    },
-                    &plan};
-  producer_of(attrs, args).run(inner);
-}
+  void run() const {
+    kernel_of(*attrs_.follower, of_follower_)
+        .follow(of_follower_, attrs_.operand, producer().run, of_producer_);
+  }
+  std::size_t scratch_bytes() const {
+    const ops::ScratchFn bytes = producer().scratch_bytes;
+    return bytes != nullptr ? bytes(of_producer_) : 0;
+  }
+  ops::WantedForm wanted_form() const {
+    const ops::WantedFormFn wanted = producer().wanted_form;
+    return wanted != nullptr ? wanted(of_producer_) : ops::WantedForm();
+  }
+
+ private:
+  static const ops::Kernel& kernel_of(const ops::OpDef& op, const ops::KernelArgs& args) {
+    const DType dtype = op.dispatch_on == ops::OpDef::kOutput0
+                            ? args.out[0].dtype
+                            : args.in[static_cast<std::size_t>(op.dispatch_on)].dtype;
+    return ops::kernel_table(DeviceType::cpu).find(op.index, dtype);
+  }
+  const ops::Kernel& producer() const { return kernel_of(*attrs_.producer, of_producer_); }
+
+  const ops::FinishedAttrs& attrs_;
+  Strides strides_;
+  ops::KernelView result_;  // the producer's
+  std::array<ops::KernelView, FusedProgram::kMaxInputs> in_;
+  ops::KernelArgs of_producer_, of_follower_;
+};
+
+void run_finished(const ops::KernelArgs& args) noexcept { Finished(args).run(); }
 
 std::size_t finished_scratch_bytes(const ops::KernelArgs& args) noexcept {
-  const auto& attrs = args.attrs.as<ops::FinishedAttrs>();
-  const ops::Kernel& producer = producer_of(attrs, args);
-  if (producer.scratch_bytes == nullptr) return 0;
-  return producer.scratch_bytes(args_of_producer(attrs, args));
+  return Finished(args).scratch_bytes();
 }
 
 ops::WantedForm wanted_by_producer(const ops::KernelArgs& args) noexcept {
-  const auto& attrs = args.attrs.as<ops::FinishedAttrs>();
-  const ops::Kernel& producer = producer_of(attrs, args);
-  if (producer.wanted_form == nullptr) return {};
-  return producer.wanted_form(args_of_producer(attrs, args));
+  return Finished(args).wanted_form();
 }
 
 // The reduction as it sees itself: of a tensor that is not there.
@@ -399,7 +478,8 @@ class Reduction {
     const Plan plan(attrs_.program, operands, {&in_, 1});
     args_.prologue = {
         [](const void* context, std::int64_t begin, std::int64_t end, std::byte* dst) noexcept {
-          static_cast<const Plan*>(context)->run(begin, end, dst);
+          const auto& of_program = *static_cast<const Plan*>(context);
+          of_program.run(begin, end, {of_program.first_result(), dst});
         },
         &plan};
     kernel_.run(args_);
@@ -425,7 +505,7 @@ constexpr auto kRows = [] {
   std::size_t next = 0;
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
-    rows[next++] = {"fused", dtype, &run_fused};
+    rows[next++] = {.op = "fused", .dtype = dtype, .run = &run_fused, .follow = &follow_with_fused};
     rows[next++] = {.op = "finished",
                     .dtype = dtype,
                     .run = &run_finished,

@@ -6,14 +6,14 @@
 // does not change a bit of the result.
 //
 // An epilogue follows on each piece's rows, some at a time, or on the whole where pieces are ranges
-// of columns.
+// of columns. Where the result has no memory, pieces are ranges of rows, and a thread makes some
+// rows at a time in its scratch; all of them, if B must be packed.
 #include <algorithm>
 #include <cstring>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
-#include "backend/cpu/adam.h"
 #include "backend/cpu/elementwise.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_tiles.h"
@@ -31,7 +31,7 @@ constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vector
 constexpr std::int64_t kEpilogueBytes = 64 * 1024;
 constexpr std::int64_t kLeastEpilogueRows = 48;
 
-constexpr std::int64_t kUpdateRows = 12;  // of a gradient at once, before its update
+constexpr std::int64_t kRowsAtOnce = 12;  // of a result that has no memory
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -220,12 +220,55 @@ void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T
                 cut.columns == 1 ? epilogue : ops::Epilogue());
 }
 
+// How a product whose result has no memory is made, whatever number of threads there will be.
+template <class T>
+struct InPieces {
+  std::int64_t slots;  // threads, each of which has a range of rows of all items
+  std::int64_t rows;   // that one makes at once
+  std::size_t panel_room, slot_bytes;
+
+  explicit InPieces(const Stack<T>& stack) {
+    const Product<T>& p = stack.product;
+    constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t all_rows = stack.items * p.m;
+    const std::int64_t work = all_rows * ceil_div(p.n, kLanes) * p.k;
+    slots = std::clamp<std::int64_t>(work / kWorthAThread, 1, std::min(max_slots(), all_rows));
+    const bool packs = p.read_b == ReadB::packed;
+    rows = std::min(ceil_div(all_rows, slots), packs ? p.m : kRowsAtOnce);
+    panel_room = packs ? panel_bytes(p) : 0;
+    const auto bytes = static_cast<std::size_t>(rows * p.n) * sizeof(T) + panel_room;
+    slot_bytes = (bytes + 63) / 64 * 64;
+  }
+};
+
+// Rows [begin, end) of all items.
+template <class T>
+void multiply_in_pieces(const Stack<T>& stack, const InPieces<T>& pieces, std::byte* room,
+                        std::int64_t begin, std::int64_t end, const ops::Epilogue& epilogue) {
+  Product<T> p = stack.product;
+  p.panels = reinterpret_cast<T*>(room);
+  p.c = reinterpret_cast<T*>(room + pieces.panel_room);
+  p.c_row = p.n;
+  for (std::int64_t row = begin; row < end; row += p.m) {
+    const std::int64_t item = row / stack.product.m, first = row % stack.product.m;
+    p.m = std::min({pieces.rows, end - row, stack.product.m - first});
+    p.a = stack.product.a + offset_of(*stack.a, *stack.out, item) + first * p.a_row;
+    p.b = stack.product.b + offset_of(*stack.b, *stack.out, item);
+    if (p.k > 0) {
+      multiply(p);
+    } else {
+      std::fill_n(p.c, p.m * p.n, T{0});
+    }
+    epilogue(row * p.n, (row + p.m) * p.n, reinterpret_cast<std::byte*>(p.c));
+  }
+}
+
 template <class T>
 void matmul_float(const ops::KernelArgs& args) noexcept {
   Stack<T> stack = stack_of<T>(args);
   Product<T>& p = stack.product;
   if (stack.items == 0 || p.m == 0 || p.n == 0) return;
-  if (p.k == 0) {
+  if (p.k == 0 && !args.in_pieces) {
     std::memset(p.c, 0, static_cast<std::size_t>(stack.items * p.m * p.n) * sizeof(T));
     if (args.epilogue) args.epilogue(0, args.out[0].numel());
     return;
@@ -236,6 +279,17 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
     p.b_row = p.n;
     p.b_col = 1;
     p.read_b = ReadB::in_place;
+  }
+  if (args.in_pieces) {
+    const InPieces<T> pieces(stack);
+    const std::int64_t rows = stack.items * p.m;
+    const std::int64_t slots = std::min<std::int64_t>(pieces.slots, num_threads());
+    parallel_each(slots, [&](std::int64_t slot) {
+      multiply_in_pieces(stack, pieces,
+                         args.scratch + static_cast<std::size_t>(slot) * pieces.slot_bytes,
+                         slot * rows / slots, (slot + 1) * rows / slots, args.epilogue);
+    });
+    return;
   }
   p.panels = reinterpret_cast<T*>(args.scratch);
   const Cut c = cut(stack, std::min<std::int64_t>(max_slots(), num_threads()));
@@ -259,80 +313,16 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
 
 template <class T>
 std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
-  const Stack<T> stack = stack_of<T>(args);
-  const Product<T>& p = stack.product;
-  if (args.out[0].numel() == 0 || p.k == 0 || how_to_read_b(p) != ReadB::packed) return 0;
-  if (args.form != nullptr) return 0;
-  return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
-}
-
-// A gradient that goes into the update of a parameter, some rows at a time.
-template <class T>
-struct Update {
-  Product<T> product;
-  std::int64_t slots;  // threads, each of which has a range of rows
-  std::int64_t rows;   // of the gradient that a thread has at once
-
-  explicit Update(const ops::KernelArgs& args) {  // of an update that has elements
-    ops::KernelArgs of_product = args;
-    of_product.in = args.in.first(2);
-    of_product.attrs = ops::ref(args.attrs.as<ops::AdamOfProductAttrs>().product);
-    product = stack_of<T>(of_product).product;
-    product.read_b = how_to_read_b(product);
-    constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t work = product.m * ceil_div(product.n, kLanes) * product.k;
-    slots = std::clamp<std::int64_t>(work / kWorthAThread, 1, std::min(max_slots(), product.m));
-    rows = ceil_div(product.m, slots);
-    if (product.read_b != ReadB::packed) rows = std::min(rows, kUpdateRows);
-  }
-  std::size_t panel_room() const {
-    return product.read_b == ReadB::packed ? panel_bytes(product) : 0;
-  }
-  std::size_t slot_bytes() const {
-    const auto bytes = static_cast<std::size_t>(rows * product.n) * sizeof(T) + panel_room();
-    return (bytes + 63) / 64 * 64;
-  }
-};
-
-template <class T>
-void update_rows(const Update<T>& update, const AdamRun<T>& whole, std::byte* room,
-                 std::int64_t begin, std::int64_t end) {
-  Product<T> p = update.product;
-  p.panels = reinterpret_cast<T*>(room);
-  p.c = reinterpret_cast<T*>(room + update.panel_room());
-  p.c_row = p.n;
-  for (std::int64_t row = begin; row < end; row += p.m) {
-    p.m = std::min(update.rows, end - row);
-    p.a = update.product.a + row * p.a_row;
-    const AdamRun<T> run = whole.from(row * p.n, p.c);
-    if (p.k > 0) {
-      multiply(p);
-    } else {
-      std::fill_n(p.c, p.m * p.n, T{0});
-    }
-    adam_update(run, p.m * p.n);
-  }
-}
-
-template <class T>
-void adam_of_product(const ops::KernelArgs& args) noexcept {
-  if (args.out[0].numel() == 0) return;
-  const AdamRun<T> whole = adam_run<T>(args.attrs.as<ops::AdamOfProductAttrs>().adam,
-                                       args.in.subspan(2, 3), args.in.subspan(5), args.out);
-  const Update<T> update(args);
-  const Product<T>& p = update.product;
-  const std::int64_t slots = std::min<std::int64_t>(update.slots, num_threads());
-  parallel_each(slots, [&](std::int64_t slot) {
-    update_rows(update, whole, args.scratch + static_cast<std::size_t>(slot) * update.slot_bytes(),
-                slot * p.m / slots, (slot + 1) * p.m / slots);
-  });
-}
-
-template <class T>
-std::size_t update_scratch_bytes(const ops::KernelArgs& args) noexcept {
   if (args.out[0].numel() == 0) return 0;
-  const Update<T> update(args);
-  return static_cast<std::size_t>(update.slots) * update.slot_bytes();
+  Stack<T> stack = stack_of<T>(args);
+  Product<T>& p = stack.product;
+  p.read_b = how_to_read_b(p);
+  if (args.in_pieces) {
+    const InPieces<T> pieces(stack);
+    return static_cast<std::size_t>(pieces.slots) * pieces.slot_bytes;
+  }
+  if (p.k == 0 || p.read_b != ReadB::packed || args.form != nullptr) return 0;
+  return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
 }
 
 // One B for all rows that would be packed: in that form it is read in place, with the same bits.
@@ -407,16 +397,14 @@ std::span<const ops::KernelRow> matmul_kernels() {
        .dtype = DType::float32,
        .run = matmul_float<float>,
        .scratch_bytes = float_scratch_bytes<float>,
-       .takes_epilogue = true,
+       .takes_epilogue = ops::TakesEpilogue::in_pieces,
        .wanted_form = packed_b<float>},
       {.op = "matmul",
        .dtype = DType::float64,
        .run = matmul_float<double>,
        .scratch_bytes = float_scratch_bytes<double>,
-       .takes_epilogue = true,
+       .takes_epilogue = ops::TakesEpilogue::in_pieces,
        .wanted_form = packed_b<double>},
-      {"adam_of_product", DType::float32, adam_of_product<float>, update_scratch_bytes<float>},
-      {"adam_of_product", DType::float64, adam_of_product<double>, update_scratch_bytes<double>},
       {"matmul", DType::int32, matmul_integer<std::int32_t>},
       {"matmul", DType::int64, matmul_integer<std::int64_t>},
   };

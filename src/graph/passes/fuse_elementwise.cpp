@@ -6,8 +6,10 @@
 //  - a path leads from the group out and back in: the fused node would wait for itself;
 //  - they stand so far apart that finding out would take long;
 //  - other work runs between the two, and bringing them together would keep more bytes alive in the
-//    meantime: the value has readers outside, or its maker reads more than one value as large;
+//    meantime: the value has readers outside, or its maker reads more that nothing else needs; or
+//    would part the maker from a product that it can follow (fuse_epilogue.cpp);
 //  - the program would become too long.
+// Then groups that read what one product makes become one, so that it can follow the product.
 // What nodes outside read is a result of the fused node. So nothing is computed twice, and a value
 // that is only read inside is never written to memory.
 //
@@ -32,6 +34,7 @@ class Fuser {
         group_(graph.nodes.size()),
         members_(graph.nodes.size()),
         position_(graph.nodes.size()),
+        follows_(graph.nodes.size(), false),
         seen_(graph.nodes.size(), 0),
         random_before_(graph.nodes.size(), kNoNode),
         random_behind_(graph.nodes.size(), kNoNode) {
@@ -40,6 +43,7 @@ class Fuser {
       group_[n] = n;
       members_[n] = {n};
       position_[n] = n;
+      follows_[n] = follows_a_product(n);
       if (!graph.nodes[n].random) continue;
       if (random != kNoNode) random_behind_[random] = n;
       random_before_[n] = std::exchange(random, n);
@@ -57,6 +61,9 @@ class Fuser {
           try_merge(group_[maker], group_[n]);
         }
       }
+    }
+    for (const Node& node : graph_.nodes) {
+      if (takes_epilogue(graph_, node)) join_readers(node.out[0]);
     }
   }
 
@@ -85,8 +92,9 @@ class Fuser {
     while (!ready.empty()) {
       const std::uint32_t group = ready.top().second;
       ready.pop();
-      nodes.push_back(members_[group].size() > 1 ? fused(members_[group])
-                                                 : graph_.nodes[members_[group][0]]);
+      const Members& members = members_[group];
+      nodes.push_back(members.size() > 1 ? fused(graph_, members, results_of(members))
+                                         : graph_.nodes[members[0]]);
       for (const std::uint32_t other : next[group]) {
         if (--waits[other] == 0) push(other);
       }
@@ -101,13 +109,43 @@ class Fuser {
     return graph_.values[graph_.nodes[n].out[0]].shape;
   }
 
+  // Whether what n makes depends on a product of its shape through nothing but elementwise nodes,
+  // each the only reader of the one before, with no other work in between.
+  bool follows_a_product(std::uint32_t n) const {
+    if (!is_elementwise(graph_, graph_.nodes[n])) return false;
+    return std::ranges::any_of(graph_.nodes[n].in, [&](ValueId value) {
+      const std::uint32_t maker = uses_.maker(value);
+      return maker != kNoNode && !uses_.is_kept(value) && uses_.readers(value).size() == 1 &&
+             shape_of(maker) == shape_of(n) && !uses_.is_far(maker, n) &&
+             (follows_[maker] || takes_epilogue(graph_, graph_.nodes[maker]));
+    });
+  }
+
+  // Makes the groups that read a value one, if that is all its readers.
+  void join_readers(ValueId value) {
+    const auto readers = uses_.readers(value);
+    const bool alike = std::ranges::all_of(readers, [&](std::uint32_t n) {
+      return is_elementwise(graph_, graph_.nodes[n]) && shape_of(n) == graph_.values[value].shape &&
+             !uses_.is_far(readers[0], n);
+    });
+    if (!alike || uses_.is_kept(value)) return;
+    for (const std::uint32_t n : readers) {
+      std::uint32_t first = group_[readers[0]], last = group_[n];
+      if (position_[first] > position_[last]) std::swap(first, last);
+      if (first != last) try_merge(first, last);
+    }
+  }
+
   bool stays_small(std::uint32_t maker, std::uint32_t reader, ValueId value) const {
     if (!uses_.is_far(maker, reader)) return true;
-    if (is_read_outside(value, members_[group_[reader]])) return false;
-    const auto large = std::ranges::count_if(graph_.nodes[maker].in, [&](ValueId input) {
-      return graph_.values[input].shape.numel() >= graph_.values[value].shape.numel();
-    });
-    return large <= 1;
+    if (follows_[maker] || is_read_outside(value, members_[group_[reader]])) return false;
+    std::size_t longer = 0;
+    for (const ValueId input : graph_.nodes[maker].in) {
+      const bool dies = uses_.maker(input) != kNoNode && !uses_.is_kept(input) &&
+                        uses_.readers(input).size() == 1;
+      if (dies) longer += graph_.values[input].nbytes();
+    }
+    return longer <= graph_.values[value].nbytes();
   }
 
   bool is_read_outside(ValueId value, const Members& members) const {
@@ -126,7 +164,7 @@ class Fuser {
     return results;
   }
 
-  // Group b reads what group a makes.
+  // Group a stands before group b.
   void try_merge(std::uint32_t a, std::uint32_t b) {
     Members all;
     std::ranges::merge(members_[a], members_[b], std::back_inserter(all));
@@ -209,17 +247,6 @@ class Fuser {
     }
   }
 
-  Node fused(const Members& members) const {
-    Node node;
-    node.op = &ops::kFused;
-    add_inputs(graph_, members, node.in);
-    node.out = results_of(members);
-    node.site = graph_.nodes[members.back()].site;
-    node.attrs =
-        ops::AttrsBox(ref(ops::FusedAttrs{make_program(graph_, members, node.in, node.out)}));
-    return node;
-  }
-
   static constexpr std::uint32_t kFurthest = 4096;  // positions between two that are merged
 
   const Graph& graph_;
@@ -227,6 +254,7 @@ class Fuser {
   std::vector<std::uint32_t> group_;     // of nodes: one of its members
   std::vector<Members> members_;         // of groups
   std::vector<std::uint32_t> position_;  // of groups, in an order in which they could run
+  std::vector<bool> follows_;            // of nodes: a product
   std::vector<std::uint32_t> seen_;      // of groups: in which round
   std::uint32_t round_ = 0;
   Members behind_a_, before_b_;               // what find_between found

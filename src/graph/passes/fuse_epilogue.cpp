@@ -1,130 +1,143 @@
-// Elementwise nodes after a node whose kernel takes an epilogue become part of it: a bias, an
-// activation, the sum with another product. The kernel applies them to each piece of its result
-// while the piece is in the cache.
+// A node that can work on pieces of an input follows the kernel that makes that input: a bias and
+// an activation follow a product, an update follows what makes its gradient. The kernel hands on
+// each piece of its result while it is in the cache.
 //
-// A chain is followed as long as each value in it has one reader and no other use, keeps its shape,
-// and no other work runs in between; it ends where the dtype is that of the kernel's result, whose
-// memory it shares. It takes in what is computed for it alone, unless that would keep more bytes
-// alive: the mask of a relu, whose gradient goes through the kernel, is never in memory.
+// The two become one node, in the follower's place, where nothing else reads the value between
+// them, it has the shape of the follower's results, and no other work runs in between. An update
+// may stand far away: what it reads besides are variables, which live anyway, so it can run at any
+// time.
+//
+// The value lies in the memory of a result until that is written. That of an update's results is in
+// use, by the old values: there, and where no result can hold it, the value is never whole in
+// memory, if its kernel can do without.
 #include <algorithm>
 #include <optional>
 
 #include "graph/passes/fusion.h"
 #include "graph/passes/passes.h"
+#include "ops/step.h"
 
 namespace tenure::graph {
 namespace {
 
-bool same_type(const Value& a, const Value& b) { return a.shape == b.shape && a.dtype == b.dtype; }
-
-// Whether these nodes fit in one program, after what makes `first`.
-bool fits(const Graph& graph, const std::vector<std::uint32_t>& nodes, ValueId first) {
-  std::size_t steps = 0;
-  for (const std::uint32_t n : nodes) steps += steps_of(graph.nodes[n]);
-  std::vector<ValueId> inputs{first};
-  add_inputs(graph, nodes, inputs);
-  return steps <= ops::FusedProgram::kMaxSteps && inputs.size() <= ops::FusedProgram::kMaxInputs;
-}
-
-// The nodes that node n takes in, in order; none if it does not.
-std::vector<std::uint32_t> chain_after(const Graph& graph, const Uses& uses, std::uint32_t n) {
-  std::vector<std::uint32_t> chain;
-  const Node& producer = graph.nodes[n];
-  const ops::Kernel* kernel = kernel_of(graph, producer);
-  if (kernel == nullptr || !kernel->takes_epilogue || producer.out.size() != 1) return chain;
-  const Value& made = graph.values[producer.out[0]];
-  std::size_t length = 0;
-  for (ValueId value = producer.out[0];;) {
-    if (uses.is_kept(value) || uses.readers(value).size() != 1) break;
-    const std::uint32_t reader = uses.readers(value)[0];
-    const Node& node = graph.nodes[reader];
-    if (!is_elementwise(graph, node) || uses.is_far(n, reader)) break;
-    value = node.out[0];
-    if (graph.values[value].shape != made.shape) break;
-    chain.push_back(reader);
-    if (!fits(graph, chain, producer.out[0])) break;
-    if (same_type(graph.values[value], made)) length = chain.size();
-  }
-  chain.resize(length);
-  return chain;
-}
-
-// Whether no more bytes are alive if node n runs later, and what it reads lives on.
-bool stays_small(const Graph& graph, const Uses& uses, std::uint32_t n, std::uint32_t later) {
-  if (!uses.is_far(n, later)) return true;
-  std::size_t longer = 0;
-  for (const ValueId input : graph.nodes[n].in) {
-    const bool dies = uses.maker(input) != kNoNode && !uses.is_kept(input);
-    if (dies && uses.readers(input).size() == 1) longer += graph.values[input].nbytes();
-  }
-  return longer <= graph.values[graph.nodes[n].out[0]].nbytes();
-}
-
-// Adds to a chain after `first` the nodes whose values it alone reads. All stay in order.
-void take_in_sides(const Graph& graph, const Uses& uses, const std::vector<bool>& taken,
-                   ValueId first, std::vector<std::uint32_t>& chain) {
-  std::vector<std::uint32_t> open = chain;
-  while (!open.empty()) {
-    const std::uint32_t reader = open.back();
-    open.pop_back();
-    for (const ValueId value : graph.nodes[reader].in) {
-      const std::uint32_t n = uses.maker(value);
-      if (n == kNoNode || taken[n] || std::ranges::find(chain, n) != chain.end() ||
-          uses.is_kept(value) || uses.readers(value).size() != 1 ||
-          graph.values[value].shape != graph.values[first].shape ||
-          !is_elementwise(graph, graph.nodes[n]) || !stays_small(graph, uses, n, chain.back())) {
-        continue;
-      }
-      std::vector<std::uint32_t> longer = chain;
-      longer.insert(std::ranges::lower_bound(longer, n), n);
-      if (!fits(graph, longer, first)) continue;
-      chain = std::move(longer);
-      open.push_back(n);
+class Epilogues {
+ public:
+  explicit Epilogues(const Graph& graph)
+      : graph_(graph), uses_(graph), assigned_(graph.values.size(), false) {
+    for (const VariableUse& use : graph.variables) {
+      if (use.assigned) assigned_[*use.assigned] = true;
     }
   }
-}
 
-Node finished(const Graph& graph, const Node& producer, const std::vector<std::uint32_t>& chain) {
-  const Node& last = graph.nodes[chain.back()];
-  std::vector<ValueId> inputs{producer.out[0]};
-  add_inputs(graph, chain, inputs);
-  Node node;
-  node.op = &ops::kFinished;
-  node.in = producer.in;
-  node.in.insert(node.in.end(), inputs.begin() + 1, inputs.end());
-  node.out = last.out;
-  node.site = last.site;
-  node.attrs = ops::AttrsBox(ref(ops::FinishedAttrs{producer.op, producer.attrs, producer.in.size(),
-                                                    make_program(graph, chain, inputs, node.out)}));
-  return node;
-}
+  // The nodes that are left once updates, or all others, follow what they can.
+  std::vector<Node> nodes(bool updates) const {
+    std::vector<std::optional<Node>> nodes(graph_.nodes.begin(), graph_.nodes.end());
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      if (updates != is_update(graph_.nodes[n])) continue;
+      const std::uint32_t producer = producer_for(n);
+      if (producer == kNoNode) continue;
+      std::optional<Node> both = finished(producer, n);
+      if (!both) continue;
+      nodes[n] = std::move(both);
+      nodes[producer].reset();
+    }
+    std::vector<Node> left;
+    left.reserve(nodes.size());
+    for (std::optional<Node>& node : nodes) {
+      if (node) left.push_back(std::move(*node));
+    }
+    return left;
+  }
+
+ private:
+  bool can_follow(const Node& node) const {
+    const ops::Kernel* kernel = kernel_of(graph_, node);
+    return (kernel != nullptr && kernel->follow != nullptr) || is_elementwise(graph_, node);
+  }
+
+  // The last of the nodes that n could follow, or kNoNode.
+  std::uint32_t producer_for(std::uint32_t n) const {
+    const Node& node = graph_.nodes[n];
+    std::uint32_t last = kNoNode;
+    if (!can_follow(node)) return last;
+    for (const ValueId value : node.in) {
+      const std::uint32_t maker = uses_.maker(value);
+      if (maker == kNoNode || (last != kNoNode && maker < last)) continue;
+      if (!takes_epilogue(graph_, graph_.nodes[maker])) continue;
+      const bool alone = !uses_.is_kept(value) && uses_.readers(value).size() == 1 &&
+                         std::ranges::count(node.in, value) == 1;
+      const bool fits = graph_.values[value].shape == graph_.values[node.out[0]].shape;
+      const bool near = !uses_.is_far(maker, n) || is_update(node);
+      if (alone && fits && near && !shares_what_dies(graph_.nodes[maker], node)) last = maker;
+    }
+    return last;
+  }
+
+  // Whether one of several results would take the bytes of an input that dies here, and could not
+  // if the producer read it too.
+  bool shares_what_dies(const Node& producer, const Node& node) const {
+    return node.out.size() > 1 && std::ranges::any_of(node.in, [&](ValueId value) {
+             return uses_.maker(value) != kNoNode && !uses_.is_kept(value) &&
+                    uses_.readers(value).back() <= uses_.readers(producer.out[0])[0] &&
+                    std::ranges::find(producer.in, value) != producer.in.end();
+           });
+  }
+
+  bool is_update(const Node& node) const {
+    return std::ranges::all_of(node.out, [&](ValueId value) { return assigned_[value]; });
+  }
+
+  std::optional<Node> finished(std::uint32_t maker, std::uint32_t n) const {
+    const Node& producer = graph_.nodes[maker];
+    Node node = is_elementwise(graph_, graph_.nodes[n])
+                    ? fused(graph_, {&n, 1}, graph_.nodes[n].out)
+                    : graph_.nodes[n];
+    const Value& value = graph_.values[producer.out[0]];
+    const auto operand = std::ranges::find(node.in, producer.out[0]);
+    ops::FinishedAttrs attrs{.producer = producer.op,
+                             .producer_attrs = producer.attrs,
+                             .producer_inputs = producer.in.size(),
+                             .follower = node.op,
+                             .follower_attrs = std::move(node.attrs),
+                             .operand = static_cast<std::size_t>(operand - node.in.begin()),
+                             .shape = value.shape,
+                             .dtype = value.dtype,
+                             .host = {}};
+    const bool in_pieces =
+        kernel_of(graph_, producer)->takes_epilogue == ops::TakesEpilogue::in_pieces;
+    if (!in_pieces || !is_update(node)) attrs.host = host_of(attrs, node);
+    if (!in_pieces && !attrs.host) return {};
+    node.op = &ops::kFinished;
+    node.attrs = ops::AttrsBox(ref(attrs));
+    node.in.erase(operand);
+    node.in.insert(node.in.begin(), producer.in.begin(), producer.in.end());
+    return node;
+  }
+
+  // A result that can lie where the operand lies.
+  std::optional<std::size_t> host_of(const ops::FinishedAttrs& attrs, const Node& node) const {
+    for (std::size_t i = 0; i < node.out.size(); ++i) {
+      if (graph_.values[node.out[i]].dtype == attrs.dtype &&
+          may_take(*attrs.follower, attrs.follower_attrs.ref(), attrs.operand, i)) {
+        return i;
+      }
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  const Uses uses_;
+  std::vector<bool> assigned_;  // of values: to a variable
+};
 
 }  // namespace
 
 Graph fuse_epilogues(Graph graph) {
-  const Uses uses(graph);
-  std::vector<std::optional<Node>> nodes(graph.nodes.size());  // none where taken in
-  std::vector<bool> taken(graph.nodes.size(), false);
-  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
-    if (taken[n]) continue;
-    std::vector<std::uint32_t> chain = chain_after(graph, uses, n);
-    if (chain.empty()) {
-      nodes[n] = graph.nodes[n];
-      continue;
-    }
-    take_in_sides(graph, uses, taken, graph.nodes[n].out[0], chain);
-    for (const std::uint32_t each : chain) {
-      taken[each] = true;
-      nodes[each].reset();
-    }
-    // In the last one's place, where all inputs are known.
-    nodes[chain.back()] = finished(graph, graph.nodes[n], chain);
+  // Updates first: the products that they follow no longer stand between others.
+  for (const bool updates : {true, false}) {
+    std::vector<Node> nodes = Epilogues(graph).nodes(updates);
+    graph.nodes = std::move(nodes);
   }
-  std::vector<Node> left;
-  for (std::optional<Node>& node : nodes) {
-    if (node) left.push_back(std::move(*node));
-  }
-  graph.nodes = std::move(left);
   return graph;
 }
 

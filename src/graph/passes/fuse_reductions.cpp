@@ -1,7 +1,5 @@
 // A reduction over the last axes of what an elementwise node makes, and nothing else reads, becomes
 // one node: the elements are computed as the reduction needs them, and never lie in memory.
-#include <optional>
-
 #include "graph/passes/fusion.h"
 #include "graph/passes/passes.h"
 
@@ -20,17 +18,6 @@ bool takes_prologue(const Graph& graph, const Node& node) {
   return kernel->takes_prologue({.in = {&source, 1}, .out = {&made, 1}, .attrs = node.attrs.ref()});
 }
 
-// The program of an elementwise node with one result.
-std::optional<ops::FusedProgram> program_of(const Graph& graph, std::uint32_t n) {
-  const Node& node = graph.nodes[n];
-  if (node.out.size() != 1) return {};
-  if (node.op == &ops::kFused) return node.attrs.ref().as<ops::FusedAttrs>().program;
-  if (!is_elementwise(graph, node)) return {};
-  std::vector<ValueId> inputs;
-  add_inputs(graph, {&n, 1}, inputs);
-  return make_program(graph, {&n, 1}, inputs, node.out);
-}
-
 }  // namespace
 
 Graph fuse_reductions(Graph graph) {
@@ -45,18 +32,15 @@ Graph fuse_reductions(Graph graph) {
         uses.is_far(maker, n)) {
       continue;
     }
-    std::optional<ops::FusedProgram> program = program_of(graph, maker);
-    if (!program) continue;
-    const Node& made = graph.nodes[maker];
-    std::vector<ValueId> inputs;
-    if (made.op == &ops::kFused) {
-      inputs = made.in;
-    } else {
-      add_inputs(graph, {&maker, 1}, inputs);
+    Node program = graph.nodes[maker];
+    if (program.out.size() == 1 && is_elementwise(graph, program)) {
+      program = fused(graph, {&maker, 1}, program.out);
     }
-    node.attrs = ops::AttrsBox(ref(ops::ReducedAttrs{node.op, node.attrs, std::move(*program)}));
+    if (program.op != &ops::kFused || program.out.size() != 1) continue;
+    node.attrs = ops::AttrsBox(ref(
+        ops::ReducedAttrs{node.op, node.attrs, program.attrs.ref().as<ops::FusedAttrs>().program}));
     node.op = &ops::kReduced;
-    node.in = std::move(inputs);
+    node.in = std::move(program.in);
     taken[maker] = true;
   }
   std::size_t n = 0;

@@ -37,6 +37,9 @@ class Uses {
 // Whether a node is a loop over elements that a program can contain.
 bool is_elementwise(const Graph& graph, const Node& node);
 
+// Whether a node's kernel can hand on pieces of its one result.
+bool takes_epilogue(const Graph& graph, const Node& node);
+
 // Instructions that an elementwise node is.
 std::size_t steps_of(const Node& node);
 
@@ -44,8 +47,7 @@ std::size_t steps_of(const Node& node);
 void add_inputs(const Graph& graph, std::span<const std::uint32_t> nodes,
                 std::vector<ValueId>& inputs);
 
-// The program of elementwise nodes, in their order, that makes `results` of `inputs`.
-ops::FusedProgram make_program(const Graph& graph, std::span<const std::uint32_t> nodes,
-                               std::span<const ValueId> inputs, std::span<const ValueId> results);
+// Elementwise nodes, in their order, as one that makes `results`.
+Node fused(const Graph& graph, std::span<const std::uint32_t> nodes, std::vector<ValueId> results);
 
 }  // namespace tenure::graph

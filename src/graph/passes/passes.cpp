@@ -10,9 +10,8 @@ Graph optimise(Graph graph) {
   graph = simplify(std::move(graph));
   graph = share_common(std::move(graph));
   graph = remove_dead(std::move(graph));
-  graph = fuse_updates(std::move(graph));
-  graph = fuse_epilogues(std::move(graph));
   graph = fuse_elementwise(std::move(graph));
+  graph = fuse_epilogues(std::move(graph));
   graph = fuse_reductions(std::move(graph));
   return order_for_memory(std::move(graph));
 }

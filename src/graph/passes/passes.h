@@ -11,9 +11,8 @@ Graph remove_dead(Graph graph);       // nodes and constants that lead to no res
 Graph share_common(Graph graph);      // one node for several that compute the same
 Graph fold_constants(Graph graph);    // small values that need no argument, computed now
 Graph simplify(Graph graph);          // nodes whose result is there already, left out
-Graph fuse_epilogues(Graph graph);    // elementwise nodes into the product before them
-Graph fuse_updates(Graph graph);      // the product that makes a gradient into its update
 Graph fuse_elementwise(Graph graph);  // elementwise nodes into one that runs over tiles
+Graph fuse_epilogues(Graph graph);    // what follows a product into the product
 Graph fuse_reductions(Graph graph);   // elementwise nodes into the reduction after them
 Graph order_for_memory(Graph graph);  // nodes in an order that keeps few bytes alive at once
 
