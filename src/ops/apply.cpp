@@ -79,11 +79,11 @@ class PinnedInputs {
  private:
   void pin(const Context& context, const OpDef& op, std::span<Tensor> in,
            std::source_location site) {
-    Header* const found = Access::header(in[pinned_]);
-    if (found == nullptr) [[unlikely]] {
+    Header* const handle_header = Access::header(in[pinned_]);
+    if (handle_header == nullptr) [[unlikely]] {
       detail::raise_empty(op_name(context, op), static_cast<int>(pinned_), site);
     }
-    Header& header = *found;
+    Header& header = *handle_header;
     if (!try_pin(header)) [[unlikely]] {
       detail::raise_disposed(header, use(context, op, in, site));
     }

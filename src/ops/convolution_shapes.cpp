@@ -13,18 +13,18 @@ namespace {
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 // One value for each axis, from none, one or all of them.
-Shape per_axis(const char* op, const char* what, const Shape& given, int axes, std::int64_t none,
+Shape per_axis(const char* op, const char* what, const Shape& sizes, int axes, std::int64_t none,
                std::int64_t least) {
-  Shape all = Shape::filled(axes, given.rank() == 0 ? none : given[0]);
-  if (given.rank() > 1 && given.rank() != axes) {
-    raise<ShapeError>("{}: {} {} are for {} axes, not {}", op, what, given, given.rank(), axes);
+  Shape all = Shape::filled(axes, sizes.rank() == 0 ? none : sizes[0]);
+  if (sizes.rank() > 1 && sizes.rank() != axes) {
+    raise<ShapeError>("{}: {} {} are for {} axes, not {}", op, what, sizes, sizes.rank(), axes);
   }
-  if (given.rank() == axes) all = given;
+  if (sizes.rank() == axes) all = sizes;
   if (std::any_of(all.begin(), all.end(), [least](std::int64_t v) { return v < least; })) {
-    raise<ShapeError>("{}: {} must be at least {}: {}", op, what, least, given);
+    raise<ShapeError>("{}: {} must be at least {}: {}", op, what, least, sizes);
   }
   if (std::any_of(all.begin(), all.end(), [](std::int64_t v) { return v > kMost; })) {
-    raise<ShapeError>("{}: {} must be at most {}: {}", op, what, kMost, given);
+    raise<ShapeError>("{}: {} must be at most {}: {}", op, what, kMost, sizes);
   }
   return all;
 }

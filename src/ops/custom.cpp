@@ -36,18 +36,18 @@ constinit const OpDef kCustom{
         },
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads {
-      std::vector<Tensor> given;
+      std::vector<Tensor> grads;
       {
         const detail::CallbackScope user_code;
-        given = (*g.attrs_as<CustomAttrs>().gradient)(g.dy());
+        grads = (*g.attrs_as<CustomAttrs>().gradient)(g.dy());
       }
-      check_count(given.size(), g.inputs() - 1);
-      for (std::size_t i = 0; i < given.size(); ++i) {
+      check_count(grads.size(), g.inputs() - 1);
+      for (std::size_t i = 0; i < grads.size(); ++i) {
         const int input = static_cast<int>(i) + 1;
-        check_gradient(i, given[i], g.x_dtype(input), g.x_shape(input));
+        check_gradient(i, grads[i], g.x_dtype(input), g.x_shape(input));
       }
-      given.insert(given.begin(), Tensor());
-      return given;
+      grads.insert(grads.begin(), Tensor());
+      return grads;
     }};
 
 }  // namespace

@@ -34,11 +34,11 @@ Grads differentiate(GradContext& g, F&& same) {
     Tensor part = sum(out[i] * g.dy(static_cast<int>(i)));
     total = total.defined() ? std::move(total) + std::move(part) : std::move(part);
   }
-  std::vector<Tensor> found = tape.gradient(total, sources);
+  std::vector<Tensor> gradients = tape.gradient(total, sources);
   std::vector<Tensor> grads(g.inputs());
   std::size_t next = 0;
   for (std::size_t i = 0; i < g.inputs(); ++i) {
-    if (g.needs(static_cast<int>(i))) grads[i] = std::move(found[next++]);
+    if (g.needs(static_cast<int>(i))) grads[i] = std::move(gradients[next++]);
   }
   return grads;
 }

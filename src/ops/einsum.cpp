@@ -114,15 +114,16 @@ Tensor as_matrices(Tensor x, std::size_t stack, std::size_t first, std::size_t s
 // Elements multiplied where labels agree; nothing is summed.
 Tensor multiplied(Operand a, Operand b, const Labels& labels) {
   for (Operand* operand : {&a, &b}) {
-    Labels own;
+    Labels kept_labels;
     Shape shape;
     for (const Label label : labels) {
       const bool has_it = has(operand->labels, label);
-      if (has_it) own.push_back(label);
+      if (has_it) kept_labels.push_back(label);
       shape.push_back(has_it ? operand->tensor.shape()[operand->axis_of(label)] : 1);
     }
-    arrange(*operand, own);
-    if (own.size() != labels.size()) operand->tensor = reshape(std::move(operand->tensor), shape);
+    arrange(*operand, kept_labels);
+    if (kept_labels.size() != labels.size())
+      operand->tensor = reshape(std::move(operand->tensor), shape);
   }
   return mul(std::move(a.tensor), std::move(b.tensor));
 }
@@ -194,7 +195,7 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
   shapes.reserve(tensors.size());
   for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
   Equation read = read_equation(equation, shapes);
-  const std::vector<Tensor> given =
+  const std::vector<Tensor> as_written =
       detail::context().trace != nullptr ? tensors : std::vector<Tensor>();
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -218,7 +219,7 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
   const auto order = contraction_order(read);
   if (detail::Context& context = detail::context(); context.trace != nullptr && order.size() > 1) {
     context.trace->chosen_by(
-        given, [text = std::string(equation), read, order](std::span<const Shape> others) {
+        as_written, [text = std::string(equation), read, order](std::span<const Shape> others) {
           Equation other = read;
           other.sizes = read_equation(text, others).sizes;
           return contraction_order(other) == order;

@@ -253,10 +253,10 @@ constinit const OpDef kLayerNorm{
 
 // The operands as tensors of x's dtype (float32 for integers), and scale and offset after them.
 // Each is alive: what is made of them later would count its inputs otherwise than the user.
-std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> given,
+std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> args,
                              const std::optional<Arg>& scale, const std::optional<Arg>& offset) {
   std::vector<Tensor> out;
-  out.reserve(given.size() + 2);
+  out.reserve(args.size() + 2);
   const auto add = [&](Arg arg) {
     const auto input = static_cast<int>(out.size());
     const std::source_location site = arg.site();
@@ -269,7 +269,7 @@ std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> given,
       out.push_back(operand_as(op, input, std::move(arg).tensor(), out[0].dtype(), site));
     }
   };
-  for (Arg* arg : given) add(std::move(*arg));
+  for (Arg* arg : args) add(std::move(*arg));
   if (scale) add(*scale);
   if (offset) add(*offset);
   return out;

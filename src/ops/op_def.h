@@ -187,8 +187,8 @@ struct Family {
   std::span<const Composite> composites;
   Family() = default;
   template <std::size_t n>
-  Family(const OpDef* const (&list)[n], std::span<const Composite> made = {})
-      : ops(list), composites(made) {}
+  Family(const OpDef* const (&list)[n], std::span<const Composite> composed = {})
+      : ops(list), composites(composed) {}
 };
 
 // Every op there is, in order of index.
@@ -199,9 +199,10 @@ std::span<const Composite> all_composites();
 std::span<const OpDef* const> graph_ops();
 // Whether the op has a place in the kernel tables.
 inline bool has_index(const OpDef& op) {
-  const std::span<const OpDef* const> all = all_ops(), made = graph_ops();
+  const std::span<const OpDef* const> all = all_ops(), only_in_graphs = graph_ops();
   if (op.index < all.size()) return all[op.index] == &op;
-  return op.index < all.size() + made.size() && made[op.index - all.size()] == &op;
+  return op.index < all.size() + only_in_graphs.size() &&
+         only_in_graphs[op.index - all.size()] == &op;
 }
 void index_ops();  // called once, by the runtime's init
 

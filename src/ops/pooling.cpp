@@ -24,20 +24,20 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // One entry for each of the window's axes, where one may stand for all.
-Shape for_each_axis(const char* op, const char* what, const Shape& given, const Shape& otherwise,
+Shape for_each_axis(const char* op, const char* what, const Shape& sizes, const Shape& otherwise,
                     std::int64_t least) {
-  if (given.rank() == 0) return otherwise;
+  if (sizes.rank() == 0) return otherwise;
   const int axes = otherwise.rank();
-  if (given.rank() != 1 && given.rank() != axes) {
-    raise<ShapeError>("{}: {} {} must have 1 or {} entries", op, what, given, axes);
+  if (sizes.rank() != 1 && sizes.rank() != axes) {
+    raise<ShapeError>("{}: {} {} must have 1 or {} entries", op, what, sizes, axes);
   }
-  if (std::any_of(given.begin(), given.end(), [&](std::int64_t i) { return i < least; })) {
-    raise<ShapeError>("{}: {} {} must be {} or more", op, what, given, least);
+  if (std::any_of(sizes.begin(), sizes.end(), [&](std::int64_t i) { return i < least; })) {
+    raise<ShapeError>("{}: {} {} must be {} or more", op, what, sizes, least);
   }
-  if (std::any_of(given.begin(), given.end(), [](std::int64_t i) { return i > kMost; })) {
-    raise<ShapeError>("{}: {} {} must be {} or less", op, what, given, kMost);
+  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t i) { return i > kMost; })) {
+    raise<ShapeError>("{}: {} {} must be {} or less", op, what, sizes, kMost);
   }
-  return given.rank() == axes ? given : Shape::filled(axes, given[0]);
+  return sizes.rank() == axes ? sizes : Shape::filled(axes, sizes[0]);
 }
 
 // The number of windows along an axis with `room` left beside the first of them.
@@ -83,10 +83,12 @@ PoolAttrs pool_attrs(const char* op, const Shape& x, const Shape& window,
   attrs.window = window;
   attrs.strides = for_each_axis(op, "strides", options.strides, window, 1);
   attrs.dilations = for_each_axis(op, "dilations", options.dilations, Shape::filled(axes, 1), 1);
-  const bool given = options.padding.kind == Padding::given;
+  const bool explicit_padding = options.padding.kind == Padding::given;
   const Shape none = Shape::filled(axes, 0);
-  attrs.before = given ? for_each_axis(op, "padding", options.padding.before, none, 0) : none;
-  const Shape after = given ? for_each_axis(op, "padding", options.padding.after, none, 0) : none;
+  attrs.before =
+      explicit_padding ? for_each_axis(op, "padding", options.padding.before, none, 0) : none;
+  const Shape after =
+      explicit_padding ? for_each_axis(op, "padding", options.padding.after, none, 0) : none;
   const int first = (attrs.batched ? 1 : 0) + (attrs.channels_first ? 1 : 0);
   for (int i = 0; i < axes; ++i) {
     const std::int64_t size = x[first + i];

@@ -106,14 +106,14 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
   std::optional<DType> dtype;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i]->scalar()) continue;
-    const DType own =
+    const DType arg_dtype =
         detail::checked(args[i]->tensor(), op, first + static_cast<int>(i)).layout.dtype;
-    dtype = dtype && *dtype != own ? promote(*dtype, own) : own;
+    dtype = dtype && *dtype != arg_dtype ? promote(*dtype, arg_dtype) : arg_dtype;
   }
   if (!dtype) {  // numbers only
     for (Arg* arg : args) {
-      const DType own = arg->scalar()->natural_dtype();
-      dtype = dtype ? promote(*dtype, own) : own;
+      const DType arg_dtype = arg->scalar()->natural_dtype();
+      dtype = dtype ? promote(*dtype, arg_dtype) : arg_dtype;
     }
   }
   if (arithmetic && *dtype == DType::boolean) dtype = DType::int32;

@@ -249,9 +249,10 @@ Tensor ragged_tensor_to_tensor(const Shape& shape, Arg values, Arg default_value
 
   Arg otherwise = std::move(default_value);
   const Shape rest(from.shape().dims().subspan(1));
-  const Shape own = shape_of(kName, otherwise);
-  if (own.rank() > rest.rank() || broadcast_shapes(kName, own, rest) != rest) {
-    raise<ShapeError>("ragged_tensor_to_tensor: a default of {} for rows of {}", own, rest);
+  const Shape default_shape = shape_of(kName, otherwise);
+  if (default_shape.rank() > rest.rank() || broadcast_shapes(kName, default_shape, rest) != rest) {
+    raise<ShapeError>("ragged_tensor_to_tensor: a default of {} for rows of {}", default_shape,
+                      rest);
   }
   Shape column = sources.shape();
   for (int i = 0; i < rest.rank(); ++i) column.push_back(1);

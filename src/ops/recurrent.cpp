@@ -37,10 +37,10 @@ struct Sizes {
 
 void check_shape(const Infer& infer, int i, const char* what, const Shape& wanted) {
   if (i < 0) return;
-  const Shape& given = infer.shape(static_cast<std::size_t>(i));
-  if (given != wanted) {
+  const Shape& shape = infer.shape(static_cast<std::size_t>(i));
+  if (shape != wanted) {
     raise<ShapeError>("{}: the {} is {}, but must be {} for x of {} and a recurrent kernel of {}",
-                      infer.op, what, given, wanted, infer.shape(0), infer.shape(2));
+                      infer.op, what, shape, wanted, infer.shape(0), infer.shape(2));
   }
 }
 
@@ -109,13 +109,13 @@ void infer_backward(Infer& infer) {
   check_shape(infer, in.d_state, "gradient of the state", of_state);
   check_shape(infer, in.d_cell, "gradient of the cell", of_state);
   const RecurrentGradOutputs out(attrs);
-  const RecurrentInputs given(forward);
-  const std::array<std::pair<int, int>, 6> like{{{out.x, given.x},
-                                                 {out.kernel, given.kernel},
-                                                 {out.recurrent, given.recurrent},
-                                                 {out.bias, given.bias},
-                                                 {out.state, given.state},
-                                                 {out.cell, given.cell}}};
+  const RecurrentInputs slots(forward);
+  const std::array<std::pair<int, int>, 6> like{{{out.x, slots.x},
+                                                 {out.kernel, slots.kernel},
+                                                 {out.recurrent, slots.recurrent},
+                                                 {out.bias, slots.bias},
+                                                 {out.state, slots.state},
+                                                 {out.cell, slots.cell}}};
   for (const auto& [result, source] : like) {
     if (result >= 0) set_result(infer, result, infer.shape(static_cast<std::size_t>(source)));
   }
@@ -204,23 +204,23 @@ struct Stepped {
 // A backward op's results, in public ops.
 std::vector<Tensor> stepped_gradient(const RecurrentGradAttrs& attrs,
                                      const std::vector<Tensor>& in) {
-  const RecurrentInputs given(attrs.forward);
+  const RecurrentInputs slots(attrs.forward);
   const RecurrentGradInputs more(attrs);
   const RecurrentOutputs result(attrs.forward);
   const auto at = [&in](int i) { return in[static_cast<std::size_t>(i)]; };
   GradientTape tape({.watch_variables = false});
   // Views, so that an input that is another one has a gradient of its own.
   std::vector<Tensor> inputs;
-  inputs.reserve(static_cast<std::size_t>(given.count));
-  for (int i = 0; i < given.count; ++i) inputs.push_back(reshape(at(i), at(i).shape()));
+  inputs.reserve(static_cast<std::size_t>(slots.count));
+  for (int i = 0; i < slots.count; ++i) inputs.push_back(reshape(at(i), at(i).shape()));
   std::vector<Source> sources;
   const std::array<std::pair<bool, int>, 6> wanted{
-      {{attrs.of_x, given.x},
-       {attrs.of_kernel, given.kernel},
-       {attrs.of_recurrent, given.recurrent},
-       {attrs.of_bias, given.bias},
-       {attrs.of_state, given.state},
-       {attrs.of_state && attrs.forward.is_lstm(), given.cell}}};
+      {{attrs.of_x, slots.x},
+       {attrs.of_kernel, slots.kernel},
+       {attrs.of_recurrent, slots.recurrent},
+       {attrs.of_bias, slots.bias},
+       {attrs.of_state, slots.state},
+       {attrs.of_state && attrs.forward.is_lstm(), slots.cell}}};
   for (const auto& [is_wanted, i] : wanted) {
     if (!is_wanted) continue;
     tape.watch(inputs[static_cast<std::size_t>(i)]);
@@ -264,11 +264,11 @@ const OpDef& backward_of(RecurrentKind kind) {
 
 Grads gradient_of(const OpDef& op, GradContext& g) {
   RecurrentGradAttrs attrs{.forward = g.attrs_as<RecurrentAttrs>()};
-  const RecurrentInputs given(attrs.forward);
+  const RecurrentInputs slots(attrs.forward);
   const RecurrentOutputs result(attrs.forward);
   std::vector<Tensor> in;
   in.reserve(16);
-  for (int i = 0; i < given.count; ++i) in.push_back(g.x(i));
+  for (int i = 0; i < slots.count; ++i) in.push_back(g.x(i));
   const bool was_training = attrs.forward.training;
   attrs.forward.training = true;
   const RecurrentOutputs saved(attrs.forward);
@@ -291,12 +291,12 @@ Grads gradient_of(const OpDef& op, GradContext& g) {
   attrs.from_output = flow(result.output);
   attrs.from_state = flow(result.state);
   attrs.from_cell = flow(result.cell);
-  attrs.of_x = g.needs(given.x);
-  attrs.of_kernel = g.needs(given.kernel);
-  attrs.of_recurrent = g.needs(given.recurrent);
-  attrs.of_bias = given.bias >= 0 && g.needs(given.bias);
+  attrs.of_x = g.needs(slots.x);
+  attrs.of_kernel = g.needs(slots.kernel);
+  attrs.of_recurrent = g.needs(slots.recurrent);
+  attrs.of_bias = slots.bias >= 0 && g.needs(slots.bias);
   attrs.of_state =
-      given.state >= 0 && (g.needs(given.state) || (given.cell >= 0 && g.needs(given.cell)));
+      slots.state >= 0 && (g.needs(slots.state) || (slots.cell >= 0 && g.needs(slots.cell)));
   const RecurrentGradOutputs wanted(attrs);
   std::vector<Tensor> out(static_cast<std::size_t>(wanted.count)), grads(g.inputs());
   apply_into(backward_of(attrs.forward.kind), in, ref(attrs), here(), out);
@@ -304,12 +304,12 @@ Grads gradient_of(const OpDef& op, GradContext& g) {
     if (from >= 0)
       grads[static_cast<std::size_t>(i)] = std::move(out[static_cast<std::size_t>(from)]);
   };
-  give(given.x, wanted.x);
-  give(given.kernel, wanted.kernel);
-  give(given.recurrent, wanted.recurrent);
-  give(given.bias, wanted.bias);
-  give(given.state, wanted.state);
-  give(given.cell, wanted.cell);
+  give(slots.x, wanted.x);
+  give(slots.kernel, wanted.kernel);
+  give(slots.recurrent, wanted.recurrent);
+  give(slots.bias, wanted.bias);
+  give(slots.state, wanted.state);
+  give(slots.cell, wanted.cell);
   return grads;
 }
 

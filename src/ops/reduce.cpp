@@ -211,18 +211,18 @@ Tensor vector_norm(Tensor x, const Axes& over, double order, ReduceOptions optio
   return where(nothing, 0, exp(log(where(nothing, 1, total)) / order));
 }
 
-Tensor matrix_norm(const Tensor& x, const Axes& given, double order, ReduceOptions options) {
+Tensor matrix_norm(const Tensor& x, const Axes& axes, double order, ReduceOptions options) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (order != 1 && order != kInfinity && order != -kInfinity) {
     raise<ValueError>("norm: order {} is none of a matrix's: 1, infinity or -infinity", order);
   }
   // Over rows, then columns, or the other way round: sums of magnitudes, and the extreme one.
   const bool rows_first = order == 1;
-  const Axes first{given[rows_first ? 0 : 1]}, second{given[rows_first ? 1 : 0]};
+  const Axes first{axes[rows_first ? 0 : 1]}, second{axes[rows_first ? 1 : 0]};
   const Tensor sums = sum(magnitude(x), first, {.keep_dims = true});
   Tensor kept = order == -kInfinity ? min(sums, second, {.keep_dims = true})
                                     : max(sums, second, {.keep_dims = true});
-  return without_axes(std::move(kept), x.shape(), normal_axes("norm", given, x.shape()),
+  return without_axes(std::move(kept), x.shape(), normal_axes("norm", axes, x.shape()),
                       options.keep_dims);
 }
 

@@ -14,16 +14,16 @@ struct Registry {
 
 const Registry& registry() {
   static const Registry all = [] {
-    Registry made;
+    Registry registry;
 #define TENURE_LIST(name) name##_ops(),
     for (const Family& family :
          {TENURE_FAMILIES(TENURE_LIST, TENURE_NOT_HERE, TENURE_NOT_HERE, TENURE_NOT_HERE)}) {
 #undef TENURE_LIST
-      made.ops.insert(made.ops.end(), family.ops.begin(), family.ops.end());
-      made.composites.insert(made.composites.end(), family.composites.begin(),
-                             family.composites.end());
+      registry.ops.insert(registry.ops.end(), family.ops.begin(), family.ops.end());
+      registry.composites.insert(registry.composites.end(), family.composites.begin(),
+                                 family.composites.end());
     }
-    return made;
+    return registry;
   }();
   return all;
 }

@@ -19,13 +19,13 @@ inline constexpr std::uint64_t kSegmentMask = (std::uint64_t{1} << kSegmentShift
 template <class A>
 void reseed(void* attrs, const void* traced, std::uint64_t seed,
             std::span<const std::uint64_t> segments) {
-  A& own = *static_cast<A*>(attrs);
+  A& fields = *static_cast<A*>(attrs);
   const std::uint64_t counter = static_cast<const A*>(traced)->offset;
-  if constexpr (requires { own.own_seed; }) {
-    if (own.own_seed) return;
+  if constexpr (requires { fields.own_seed; }) {
+    if (fields.own_seed) return;
   }
-  own.seed = seed;
-  own.offset = segments[counter >> kSegmentShift] + (counter & kSegmentMask);
+  fields.seed = seed;
+  fields.offset = segments[counter >> kSegmentShift] + (counter & kSegmentMask);
 }
 
 }  // namespace tenure::ops

@@ -251,9 +251,9 @@ std::vector<Tensor> meshgrid(std::vector<Tensor> vectors, GridIndexing indexing,
   }
   for (int i = 0; i < rank; ++i) {
     Tensor& vector = vectors[static_cast<std::size_t>(i)];
-    Shape own = Shape::filled(rank, 1);
-    own[axis_of(i)] = vector.numel();
-    vector = broadcast_to(Arg(reshape(Arg(std::move(vector), site), own), site), grid);
+    Shape along_axis = Shape::filled(rank, 1);
+    along_axis[axis_of(i)] = vector.numel();
+    vector = broadcast_to(Arg(reshape(Arg(std::move(vector), site), along_axis), site), grid);
   }
   return vectors;
 }

@@ -169,9 +169,9 @@ Unique unique(Arg x) {
   const detail::CallScope call("unique", site);
   Tensor tensor = live_operand("unique", 0, std::move(x));
   const std::int64_t count = tensor.numel();
-  Unique found = unique_rows(reshape(Arg(std::move(tensor), site), {count, 1}), site);
-  found.values = reshape(Arg(std::move(found.values), site), {-1});
-  return found;
+  Unique rows = unique_rows(reshape(Arg(std::move(tensor), site), {count, 1}), site);
+  rows.values = reshape(Arg(std::move(rows.values), site), {-1});
+  return rows;
 }
 
 Unique unique(Arg x, int axis) {
@@ -185,11 +185,11 @@ Unique unique(Arg x, int axis) {
   Shape shape = tensor.shape();
   Shape row = shape;
   row[0] = 1;
-  Unique found = unique_rows(reshape(Arg(std::move(tensor), site), {shape[0], row.numel()}), site);
-  shape[0] = found.values.shape()[0];
-  found.values = reshape(Arg(std::move(found.values), site), shape);
-  if (axis != 0) found.values = transpose(Arg(std::move(found.values), site), swapped);
-  return found;
+  Unique rows = unique_rows(reshape(Arg(std::move(tensor), site), {shape[0], row.numel()}), site);
+  shape[0] = rows.values.shape()[0];
+  rows.values = reshape(Arg(std::move(rows.values), site), shape);
+  if (axis != 0) rows.values = transpose(Arg(std::move(rows.values), site), swapped);
+  return rows;
 }
 
 namespace {

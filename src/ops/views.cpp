@@ -238,8 +238,8 @@ constinit const OpDef kBroadcastTo{
           out.offset = in.offset;
           const int extra = out.shape.rank() - in.shape.rank();
           for (int axis = 0; axis < out.shape.rank(); ++axis) {
-            const bool own = axis >= extra && in.shape[axis - extra] == out.shape[axis];
-            out.strides[axis] = own ? in.strides[axis - extra] : 0;
+            const bool advances = axis >= extra && in.shape[axis - extra] == out.shape[axis];
+            out.strides[axis] = advances ? in.strides[axis - extra] : 0;
           }
           return true;
         },

@@ -38,9 +38,9 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
        {TENURE_FAMILIES(TENURE_NOT_HERE, TENURE_LIST, TENURE_NOT_HERE, TENURE_NOT_HERE)}) {
 #undef TENURE_LIST
     for (const ops::KernelRow& row : rows) {
-      const auto found = index.find(row.op);
-      if (found == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
-      table.install(found->second, row.dtype,
+      const auto op = index.find(row.op);
+      if (op == index.end()) raise<ValueError>("cpu: a kernel for an unknown op: {}", row.op);
+      table.install(op->second, row.dtype,
                     {row.run, row.scratch_bytes, row.measure, row.loop, row.takes_epilogue,
                      row.takes_prologue, row.wanted_form, row.follow});
     }

@@ -89,10 +89,10 @@ void run_all(const ops::KernelArgs& args) noexcept {
   parallel_each(batch.slots, [&](std::int64_t slot) {
     const OneBlasThread one;
     Parts parts(args.scratch + batch.info_bytes + static_cast<std::size_t>(slot) * slot_bytes);
-    const auto own = kernel.parts(parts);
+    const auto room = kernel.parts(parts);
     const std::int64_t end = (slot + 1) * batch.items / batch.slots;
     for (std::int64_t i = slot * batch.items / batch.slots; i < end; ++i) {
-      info[i] = kernel.run(i, own);
+      info[i] = kernel.run(i, room);
     }
   });
   for (std::int64_t i = 0; i < batch.items; ++i) {
@@ -238,17 +238,17 @@ struct Solve : Equation<T> {
     T* lu = parts.take<T>(this->area());
     return {lu, parts.take<Int>(n)};
   }
-  Int run(std::int64_t i, const Pivoted<T>& own) const {
+  Int run(std::int64_t i, const Pivoted<T>& room) const {
     T* x = this->copied_b(i);
     if (n == 0) return 0;
-    std::copy_n(this->a(i), this->area(), own.lu);
-    if (const Int info = lapack::getrf(n, own.lu, own.pivots); info != 0) return info;
+    std::copy_n(this->a(i), this->area(), room.lu);
+    if (const Int info = lapack::getrf(n, room.lu, room.pivots); info != 0) return info;
     if (columns == 0) return 0;
     // a' = P L U, so x' P L U = b'.
-    lapack::trsm('U', 'N', 'N', columns, n, own.lu, x);
-    lapack::trsm('L', 'N', 'U', columns, n, own.lu, x);
+    lapack::trsm('U', 'N', 'N', columns, n, room.lu, x);
+    lapack::trsm('L', 'N', 'U', columns, n, room.lu, x);
     for (std::int64_t row = n; row-- > 0;) {
-      const std::int64_t other = own.pivots[row] - 1;
+      const std::int64_t other = room.pivots[row] - 1;
       if (other == row) continue;
       T* from = x + other * columns;
       std::swap_ranges(from, from + columns, x + row * columns);
@@ -261,7 +261,7 @@ template <class T>
 struct Inverse : Square<T> {
   using Square<T>::n;
   static constexpr const char* kComplaint = Equation<T>::kComplaint;
-  struct Own {
+  struct Room {
     Int* pivots;
     T* work;
   };
@@ -275,16 +275,16 @@ struct Inverse : Square<T> {
     lapack::getri(n, &nothing, &pivot, &answer, -1);
     work_size = std::max(n, asked(answer));
   }
-  Own parts(Parts& parts) const {
+  Room parts(Parts& parts) const {
     Int* pivots = parts.take<Int>(n);
     return {pivots, parts.take<T>(work_size)};
   }
-  Int run(std::int64_t i, const Own& own) const {
+  Int run(std::int64_t i, const Room& room) const {
     T* x = dst + i * this->area();
     std::copy_n(this->item(i), this->area(), x);
     if (n == 0) return 0;
-    if (const Int info = lapack::getrf(n, x, own.pivots); info != 0) return info;
-    return lapack::getri(n, x, own.pivots, own.work, work_size);
+    if (const Int info = lapack::getrf(n, x, room.pivots); info != 0) return info;
+    return lapack::getri(n, x, room.pivots, room.work, work_size);
   }
 };
 
@@ -302,13 +302,13 @@ struct Determinants : Square<T> {
   }
   // Calls factor(value) for the factors of the determinant of item i.
   template <class F>
-  void factors(std::int64_t i, const Pivoted<T>& own, F&& factor) const {
+  void factors(std::int64_t i, const Pivoted<T>& room, F&& factor) const {
     if (n == 0) return;
-    std::copy_n(this->item(i), this->area(), own.lu);
-    lapack::getrf(n, own.lu, own.pivots);
+    std::copy_n(this->item(i), this->area(), room.lu);
+    lapack::getrf(n, room.lu, room.pivots);
     for (std::int64_t at = 0; at < n; ++at) {
-      const auto value = static_cast<double>(own.lu[at * n + at]);
-      factor(own.pivots[at] == at + 1 ? value : -value);
+      const auto value = static_cast<double>(room.lu[at * n + at]);
+      factor(room.pivots[at] == at + 1 ? value : -value);
     }
   }
 };
@@ -317,9 +317,9 @@ template <class T>
 struct Determinant : Determinants<T> {
   using Determinants<T>::args;
   explicit Determinant(const ops::KernelArgs& all) : Determinants<T>(all) {}
-  Int run(std::int64_t i, const Pivoted<T>& own) const {
+  Int run(std::int64_t i, const Pivoted<T>& room) const {
     double all = 1;
-    this->factors(i, own, [&](double factor) { all *= factor; });
+    this->factors(i, room, [&](double factor) { all *= factor; });
     args.out[0].template as<T>()[i] = static_cast<T>(all);
     return 0;
   }
@@ -329,9 +329,9 @@ template <class T>
 struct Slogdet : Determinants<T> {
   using Determinants<T>::args;
   explicit Slogdet(const ops::KernelArgs& all) : Determinants<T>(all) {}
-  Int run(std::int64_t i, const Pivoted<T>& own) const {
+  Int run(std::int64_t i, const Pivoted<T>& room) const {
     double sign = 1, log = 0;
-    this->factors(i, own, [&](double factor) {
+    this->factors(i, room, [&](double factor) {
       sign *= factor < 0 ? -1 : factor > 0 ? 1 : factor;
       log += std::log(std::abs(factor));
     });
@@ -367,7 +367,7 @@ template <class T>
 struct QrFactors : Rectangular<T> {
   using Rectangular<T>::m, Rectangular<T>::n, Rectangular<T>::k;
   static constexpr const char* kComplaint = "matrix {0} of the stack: LAPACK failed with {1}";
-  struct Own {
+  struct Room {
     T* lq;
     T* tau;
     T* work;
@@ -389,12 +389,12 @@ struct QrFactors : Rectangular<T> {
     lapack::orglq(wide, m, k, &nothing, &nothing, &answer, -1);
     work_size = std::max({work_size, wide, asked(answer)});
   }
-  Own parts(Parts& parts) const {
+  Room parts(Parts& parts) const {
     T* lq = parts.take<T>(this->area());
     T* tau = parts.take<T>(k);
     return {lq, tau, parts.take<T>(work_size)};
   }
-  Int run(std::int64_t i, const Own& own) const {
+  Int run(std::int64_t i, const Room& room) const {
     const std::int64_t w = wide;
     T* q_item = q + i * m * w;
     T* r_item = r + i * w * n;
@@ -403,20 +403,20 @@ struct QrFactors : Rectangular<T> {
       if (w == m) make_identity(q_item, m);
       return 0;
     }
-    std::copy_n(this->item(i), m * n, own.lq);
-    Int info = lapack::gelqf(n, m, own.lq, own.tau, own.work, work_size);
+    std::copy_n(this->item(i), m * n, room.lq);
+    Int info = lapack::gelqf(n, m, room.lq, room.tau, room.work, work_size);
     if (info != 0) return info;
     for (std::int64_t row = 0; row < k; ++row) {
-      std::copy(own.lq + row * n + row, own.lq + (row + 1) * n, r_item + row * n + row);
+      std::copy(room.lq + row * n + row, room.lq + (row + 1) * n, r_item + row * n + row);
     }
     for (std::int64_t row = 0; row < m; ++row) {
-      std::copy_n(own.lq + row * n, k, q_item + row * w);
+      std::copy_n(room.lq + row * n, k, q_item + row * w);
       std::fill(q_item + row * w + k, q_item + (row + 1) * w, T{0});
     }
-    info = lapack::orglq(wide, m, k, q_item, own.tau, own.work, work_size);
+    info = lapack::orglq(wide, m, k, q_item, room.tau, room.work, work_size);
     // Where there is nothing to reflect LAPACK keeps the sign; the rule for signs turns it.
     for (std::int64_t at = 0; at < k; ++at) {
-      if (own.tau[at] != 0 || r_item[at * n + at] == 0) continue;
+      if (room.tau[at] != 0 || r_item[at * n + at] == 0) continue;
       for (std::int64_t column = at; column < n; ++column) r_item[at * n + column] *= -1;
       for (std::int64_t row = 0; row < m; ++row) q_item[row * w + at] *= -1;
     }
@@ -447,7 +447,7 @@ template <class T>
 struct SvdFactors : Rectangular<T> {
   using Rectangular<T>::m, Rectangular<T>::n, Rectangular<T>::k;
   static constexpr const char* kComplaint = kNoConvergence;
-  struct Own {
+  struct Room {
     T* x;
     Int* integers;
     T* work;
@@ -478,12 +478,12 @@ struct SvdFactors : Rectangular<T> {
                   &integer);
     work_size = asked(answer);
   }
-  Own parts(Parts& parts) const {
+  Room parts(Parts& parts) const {
     T* x = parts.take<T>(this->area());
     Int* integers = parts.take<Int>(8 * k);
     return {x, integers, parts.take<T>(work_size)};
   }
-  Int run(std::int64_t i, const Own& own) const {
+  Int run(std::int64_t i, const Room& room) const {
     const std::int64_t w = u_columns;
     T* u_item = u + i * m * w;
     T* vt_item = vt + i * v_rows * n;
@@ -495,12 +495,12 @@ struct SvdFactors : Rectangular<T> {
       return 0;
     }
     if (!all_finite(this->item(i), m * n)) return kNotFinite;
-    std::copy_n(this->item(i), m * n, own.x);
+    std::copy_n(this->item(i), m * n, room.x);
     T nothing = 0;
     const bool wanted = job != 'N';
     const Int info =
-        lapack::gesdd(job, n, m, own.x, s + i * k, wanted ? vt_item : &nothing,
-                      wanted ? u_item : &nothing, u_columns, own.work, work_size, own.integers);
+        lapack::gesdd(job, n, m, room.x, s + i * k, wanted ? vt_item : &nothing,
+                      wanted ? u_item : &nothing, u_columns, room.work, work_size, room.integers);
     if (!wanted || info != 0) return info;
     for (std::int64_t at = 0; at < w; ++at) {
       if (!points_down(u_item + at, m, w)) continue;
@@ -518,7 +518,7 @@ template <class T>
 struct EighFactors : Square<T> {
   using Square<T>::n;
   static constexpr const char* kComplaint = kNoConvergence;
-  struct Own {
+  struct Room {
     T* x;
     Int* integers;
     T* work;
@@ -536,19 +536,19 @@ struct EighFactors : Square<T> {
     lapack::syevd(job(), 'U', n, &nothing, &nothing, &answer, -1, &integers_size, -1);
     work_size = asked(answer);
   }
-  Own parts(Parts& parts) const {
+  Room parts(Parts& parts) const {
     T* x = parts.take<T>(wanted_ ? 0 : this->area());
     Int* integers = parts.take<Int>(integers_size);
     return {x, integers, parts.take<T>(work_size)};
   }
-  Int run(std::int64_t i, const Own& own) const {
+  Int run(std::int64_t i, const Room& room) const {
     if (n == 0) return 0;
     for (std::int64_t row = 0; row < n; ++row) {
       if (!all_finite(this->item(i) + row * n, row + 1)) return kNotFinite;
     }
-    T* x = wanted_ ? vt + i * n * n : own.x;
+    T* x = wanted_ ? vt + i * n * n : room.x;
     std::copy_n(this->item(i), n * n, x);
-    const Int info = lapack::syevd(job(), 'U', n, x, w + i * n, own.work, work_size, own.integers,
+    const Int info = lapack::syevd(job(), 'U', n, x, w + i * n, room.work, work_size, room.integers,
                                    integers_size);
     for (std::int64_t at = 0; wanted_ && info == 0 && at < n; ++at) {
       if (points_down(x + at * n, n, 1)) turn(x + at * n, n, 1);

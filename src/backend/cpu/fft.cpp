@@ -299,11 +299,11 @@ void overlap_and_add(const ops::KernelArgs& args) noexcept {
   parallel_for(args.out[0].numel(), kSerialElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t at = i % total;
-      const T* own = src + i / total * frames * length;
+      const T* row = src + i / total * frames * length;
       const std::int64_t last = std::min(at / attrs.step, frames - 1);
       const std::int64_t first = at < length ? 0 : (at - length) / attrs.step + 1;
       T sum{};
-      for (std::int64_t f = first; f <= last; ++f) sum += own[f * length + at - f * attrs.step];
+      for (std::int64_t f = first; f <= last; ++f) sum += row[f * length + at - f * attrs.step];
       dst[i] = sum;
     }
   });

@@ -41,8 +41,8 @@ HWY_INLINE std::int64_t find(const T* src, std::int64_t count, T limit) {
   }
   for (; i + lanes <= count; i += lanes) {
     const auto outside = hn::Not(inside(i));
-    const std::intptr_t found = hn::FindFirstTrue(d, outside);
-    if (found >= 0) return i + found;
+    const std::intptr_t lane = hn::FindFirstTrue(d, outside);
+    if (lane >= 0) return i + lane;
   }
   while (i < count && within<above>(src[i], limit)) ++i;
   return i;

@@ -139,11 +139,11 @@ template <class Op, class T, auto numbers_of>
 ops::ElementLoop numbered_loop(ops::AttrsRef attrs) noexcept {
   const auto values = numbers_of(attrs);
   constexpr int numbers = static_cast<int>(values.size());
-  ops::ElementLoop made{.loop = kRunLoop<NumberedLoop<Op, T, numbers>>, .numbers = numbers};
+  ops::ElementLoop element_loop{.loop = kRunLoop<NumberedLoop<Op, T, numbers>>, .numbers = numbers};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::memcpy(made.values[i].bytes.data(), &values[i], sizeof(T));
+    std::memcpy(element_loop.values[i].bytes.data(), &values[i], sizeof(T));
   }
-  return made;
+  return element_loop;
 }
 
 template <class Op, class T, auto numbers_of>

@@ -84,9 +84,9 @@ void add_rows(const T* src, std::int64_t rows, std::int64_t stride, std::int64_t
       const hn::ScalableTag<double> wide;
       const auto before = at.load(to_mean);
       const auto apart = hn::Sub(load_wide(wide, block_mean + at.i), before);
-      const auto own = hn::Add(at.load(to_squares), load_wide(wide, block_squares + at.i));
+      const auto both_squares = hn::Add(at.load(to_squares), load_wide(wide, block_squares + at.i));
       at.store(hn::MulAdd(apart, hn::Set(wide, share), before), to_mean);
-      at.store(hn::MulAdd(hn::Mul(apart, apart), hn::Set(wide, weight), own), to_squares);
+      at.store(hn::MulAdd(hn::Mul(apart, apart), hn::Set(wide, weight), both_squares), to_squares);
     });
   }
 }
@@ -409,8 +409,8 @@ void gradient_transform(const BatchLayout& layout, const T* dy, const T* x, T* d
     for (std::int64_t r = 0; r < count; ++r, offset += width) {
       for_vectors<T>(width, [&](auto at) HWY_ATTR {
         const auto centred = hn::Sub(at.load(x + offset), at.load(tables[0]));
-        const auto own = hn::MulAdd(centred, at.load(tables[2]), at.load(tables[3]));
-        at.store(hn::MulAdd(at.load(dy + offset), at.load(tables[1]), own), dst + offset);
+        const auto of_statistics = hn::MulAdd(centred, at.load(tables[2]), at.load(tables[3]));
+        at.store(hn::MulAdd(at.load(dy + offset), at.load(tables[1]), of_statistics), dst + offset);
       });
     }
   };
@@ -426,8 +426,10 @@ void gradient_transform(const BatchLayout& layout, const T* dy, const T* x, T* d
     const std::int64_t f = i % layout.features, offset = i * layout.inner;
     for_vectors<T>(layout.inner, [&](auto at) HWY_ATTR {
       const auto centred = hn::Sub(at.load(x + offset), hn::Set(d, tables[0][f]));
-      const auto own = hn::MulAdd(centred, hn::Set(d, tables[2][f]), hn::Set(d, tables[3][f]));
-      at.store(hn::MulAdd(at.load(dy + offset), hn::Set(d, tables[1][f]), own), dst + offset);
+      const auto of_statistics =
+          hn::MulAdd(centred, hn::Set(d, tables[2][f]), hn::Set(d, tables[3][f]));
+      at.store(hn::MulAdd(at.load(dy + offset), hn::Set(d, tables[1][f]), of_statistics),
+               dst + offset);
     });
   });
 }

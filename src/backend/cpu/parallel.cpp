@@ -49,17 +49,17 @@ class StandIn {
  public:
   // Used by whoever has the team. Null where no thread is to be had.
   static StandIn* here() noexcept {
-    static StandIn* made = nullptr;
-    if (made == nullptr || made->forks_ != tenure::detail::forks()) {
+    static StandIn* current = nullptr;
+    if (current == nullptr || current->forks_ != tenure::detail::forks()) {
       try {
         auto fresh = std::make_unique<StandIn>();
         std::thread([stand_in = fresh.get()] { stand_in->loop(); }).detach();
-        made = fresh.release();
+        current = fresh.release();
       } catch (const std::exception&) {
         return nullptr;
       }
     }
-    return made;
+    return current;
   }
 
   void run(const Region& region) noexcept {

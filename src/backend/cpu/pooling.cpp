@@ -433,12 +433,12 @@ void add_to_largest(const Window<T>& window, const T* x, std::int64_t channel, s
       best = hn::IfThenElse(larger, value, best);
       at = hn::IfThenElse(hn::RebindMask(di, larger), hn::Set(di, number++), at);
     });
-    const auto given = load(dy + c);
+    const auto gradient = load(dy + c);
     number = 0;
     window.each([&](const T* row) HWY_ATTR {
       T* to = dst + (row - x) + channel + c;
       const auto here = hn::RebindMask(d, hn::Eq(at, hn::Set(di, number++)));
-      const auto sum = hn::Add(load(to), hn::IfThenElseZero(here, given));
+      const auto sum = hn::Add(load(to), hn::IfThenElseZero(here, gradient));
       if (whole) {
         hn::StoreU(sum, d, to);
       } else {

@@ -14,8 +14,9 @@ bool takes_prologue(const Graph& graph, const Node& node) {
   const Layout from = contiguous_layout(in.shape, in.dtype);
   const Layout to = contiguous_layout(out.shape, out.dtype);
   const ops::KernelView source{nullptr, &from.shape, &from.strides, from.dtype};
-  const ops::KernelView made{nullptr, &to.shape, &to.strides, to.dtype};
-  return kernel->takes_prologue({.in = {&source, 1}, .out = {&made, 1}, .attrs = node.attrs.ref()});
+  const ops::KernelView result{nullptr, &to.shape, &to.strides, to.dtype};
+  return kernel->takes_prologue(
+      {.in = {&source, 1}, .out = {&result, 1}, .attrs = node.attrs.ref()});
 }
 
 }  // namespace
