@@ -104,9 +104,9 @@ struct Forward {
     const std::int64_t rows = sizes.batch * sizes.units;
     return {cells != nullptr ? cells + step * rows : two_cells + step % 2 * rows, sizes.units};
   }
-  Rows<T> initial(const T* state) const {
-    if (state == nullptr) return {zeros, 0};
-    return {const_cast<T*>(state), sizes.units};  // only read
+  Rows<T> initial(const T* first) const {
+    if (first == nullptr) return {zeros, 0};
+    return {const_cast<T*>(first), sizes.units};  // only read
   }
   Rows<T> gates_of(std::int64_t step) const {
     const std::int64_t stride = attrs.kept_gates() * sizes.units;
