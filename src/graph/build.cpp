@@ -248,7 +248,7 @@ class Builder {
   void add_control(const Node& node, const ControlAttrs& attrs, std::span<const std::uint32_t> in) {
     Code::Control control;
     for (const auto& body : attrs.bodies) {
-      control.bodies.push_back(std::make_shared<const Code>(make_code(body, {.body = true})));
+      control.bodies.push_back(make_code(body, {.body = true}));
       control.arena_bytes = std::max(control.arena_bytes, control.bodies.back()->arena.bytes);
     }
     for (const ValueId value : node.out) control.used.push_back(last_use_[value] >= 0);
@@ -356,8 +356,8 @@ class Builder {
 
 }  // namespace
 
-Code make_code(std::shared_ptr<const Graph> written, CodeOptions options) {
-  return Builder(std::move(written), std::move(options)).build();
+std::shared_ptr<const Code> make_code(std::shared_ptr<const Graph> written, CodeOptions options) {
+  return std::make_shared<const Code>(Builder(std::move(written), std::move(options)).build());
 }
 
 }  // namespace tenure::graph

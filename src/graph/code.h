@@ -102,7 +102,8 @@ struct Code {
 };
 
 // Optimises the graph and places what is left of it.
-Code make_code(std::shared_ptr<const Graph> written, CodeOptions options = {});
+std::shared_ptr<const Code> make_code(std::shared_ptr<const Graph> written,
+                                      CodeOptions options = {});
 
 std::size_t held_bytes(const Code& code);  // constants and captures, its bodies' too
 

@@ -217,9 +217,8 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);
   std::vector<bool> donates = graph::check_donations(traced->graph, donated, site);
-  entry.program = std::make_shared<graph::Program>(std::make_shared<const graph::Code>(
-      graph::make_code(std::make_shared<graph::Graph>(std::move(traced->graph)),
-                       {.donated = std::move(donates)})));
+  entry.program = std::make_shared<graph::Program>(graph::make_code(
+      std::make_shared<graph::Graph>(std::move(traced->graph)), {.donated = std::move(donates)}));
   return entry;
 }
 
@@ -321,19 +320,20 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
     if (!warning.empty()) warn(warning);
   }
   tracing.expect(tracing.object, shape.get());
-  out.resize(program->written().results.size());
+  const graph::Graph& written = program->written();
+  out.resize(written.results.size());
   Context& current = context();
   const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
-  graph::check_captures(program->written(), site);
+  graph::check_captures(written, site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);
     return;
   }
-  graph::check_arguments(program->written(), in, site);
+  graph::check_arguments(written, in, site);
   if (state_->options.checkpoint) {
     graph::call_as_one(*program, in, out.span(), site);
   } else {
-    graph::interpret(program->written(), in, out.span(), site);
+    graph::interpret(written, in, out.span(), site);
     own_results(in, out.span(), site);
   }
   donation.end();
