@@ -55,7 +55,7 @@ std::string signature_of(const Entry& entry) {
 }  // namespace
 
 struct FunctionState {
-  FunctionState(LabelRef of, FunctionOptions given);
+  FunctionState(LabelRef of, FunctionOptions function_options);
   ~FunctionState();
   FunctionState(const FunctionState&) = delete;
   FunctionState& operator=(const FunctionState&) = delete;
@@ -102,8 +102,8 @@ void list_kept(std::vector<KeptBytes>& kept) {
 
 }  // namespace
 
-FunctionState::FunctionState(LabelRef of, FunctionOptions given)
-    : label(std::move(of)), options(given), number(++g_made) {
+FunctionState::FunctionState(LabelRef of, FunctionOptions function_options)
+    : label(std::move(of)), options(function_options), number(++g_made) {
   list_functions.store(list_kept);
   const std::lock_guard lock(Functions::instance().mutex);
   Functions::instance().all.insert(this);
@@ -294,13 +294,13 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
   std::shared_ptr<void> shape;
   {
     const std::lock_guard lock(state_->mutex);
-    const auto found = std::ranges::find_if(state_->entries,
+    const auto match = std::ranges::find_if(state_->entries,
                                             [&](const Entry& entry) { return entry.matches(key); });
-    if (found != state_->entries.end()) {
-      ++found->hits;
-      state_->entries.splice(state_->entries.begin(), state_->entries, found);
-      program = found->program;
-      shape = found->result_shape;
+    if (match != state_->entries.end()) {
+      ++match->hits;
+      state_->entries.splice(state_->entries.begin(), state_->entries, match);
+      program = match->program;
+      shape = match->result_shape;
     }
   }
   if (program == nullptr) {

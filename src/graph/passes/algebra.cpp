@@ -36,10 +36,10 @@ class Known {
   // A value that shows the same bytes in the same way as the view that `node` makes.
   std::optional<ValueId> shown_already(const Node& node) {
     see(graph_, node, seen_);
-    const Seen& own = seen_[node.out[0]];
-    const auto [first, last] = known_views_.equal_range(hash_of(own));
+    const Seen& view = seen_[node.out[0]];
+    const auto [first, last] = known_views_.equal_range(hash_of(view));
     for (auto other = first; other != last; ++other) {
-      if (alike(seen_[other->second], own)) return other->second;
+      if (alike(seen_[other->second], view)) return other->second;
     }
     return {};
   }
@@ -58,20 +58,20 @@ class Known {
   // Whether all elements of a value are this number (0 is not -0).
   bool is_all(ValueId value, double number) const {
     const ValueId root = seen_[value].root;
-    double found;
+    double repeated;
     if (const Constant* constant = constants_[root]) {
       const detail::Storage& storage = constant->storage();
       const std::size_t size = size_of(graph_.values[root].dtype);
       const bool uniform = storage.nbytes >= size && std::memcmp(storage.data, storage.data + size,
                                                                  storage.nbytes - size) == 0;
       if (!uniform) return false;
-      found = element(storage.data, graph_.values[root].dtype);
+      repeated = element(storage.data, graph_.values[root].dtype);
     } else if (makers_[root] != nullptr && makers_[root]->op == &ops::kFill) {
-      found = makers_[root]->attrs.ref().as<ops::FillAttrs>().value.to_double();
+      repeated = makers_[root]->attrs.ref().as<ops::FillAttrs>().value.to_double();
     } else {
       return false;
     }
-    return found == number && std::signbit(found) == std::signbit(number);
+    return repeated == number && std::signbit(repeated) == std::signbit(number);
   }
 
  private:
