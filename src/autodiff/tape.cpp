@@ -98,7 +98,7 @@ void check_of_this_trace(const Tensor& tensor, std::source_location site) {
 }
 
 // A result of its own: disposing one gradient never harms another.
-Tensor own(Tensor gradient, std::source_location site) {
+Tensor own_result(Tensor gradient, std::source_location site) {
   if (Access::header(gradient)->handles.load(std::memory_order_relaxed) > 1) {
     gradient = gradient.clone(site);
   }
@@ -341,14 +341,14 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   std::vector<Tensor> dy(node.outputs.size());
   bool flows = false;
   for (std::size_t i = 0; i < dy.size(); ++i) {
-    const auto found = gradients.find(node.outputs[i].id);
-    if (found == gradients.end()) continue;
+    const auto gradient = gradients.find(node.outputs[i].id);
+    if (gradient == gradients.end()) continue;
     flows = true;
-    if (sources.contains(found->first)) {
-      dy[i] = found->second;
+    if (sources.contains(gradient->first)) {
+      dy[i] = gradient->second;
     } else {  // nothing earlier adds to it, and nobody asked for it
-      dy[i] = std::move(found->second);
-      gradients.erase(found);
+      dy[i] = std::move(gradient->second);
+      gradients.erase(gradient);
     }
   }
   if (!flows) return;
@@ -461,9 +461,9 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   std::vector<Tensor> results;
   results.reserve(sources.size());
   for (const Source& source : sources) {
-    const auto found = gradients.find(id_of(source));
-    if (found != gradients.end()) {
-      results.push_back(found->second);
+    const auto gradient = gradients.find(id_of(source));
+    if (gradient != gradients.end()) {
+      results.push_back(gradient->second);
     } else if (options.zero_if_unconnected) {
       const VariableState* variable = Access::variable(source);
       const CallScope call("gradient", site);
@@ -475,7 +475,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   }
   gradients.clear();
   for (Tensor& result : results) {
-    if (result.defined()) result = own(std::move(result), site);
+    if (result.defined()) result = own_result(std::move(result), site);
   }
   gave_gradient_ = true;
   return results;

@@ -49,14 +49,14 @@ void trace_call(const Graph& graph, std::span<const Tensor> in, std::span<Tensor
   attrs.bodies.push_back(lifted(graph, true));
   attrs.tells_counter = draws(graph);
   std::vector<Tensor> all = with_lifted(graph, in, site);
-  std::vector<Tensor> made(attrs.bodies[0]->results.size() + (attrs.tells_counter ? 1 : 0));
-  ops::apply_into(kCall, all, ops::ref(attrs), site, made);
-  std::copy_n(made.begin(), out.size(), out.begin());
+  std::vector<Tensor> results(attrs.bodies[0]->results.size() + (attrs.tells_counter ? 1 : 0));
+  ops::apply_into(kCall, all, ops::ref(attrs), site, results);
+  std::copy_n(results.begin(), out.size(), out.begin());
   std::vector<Variable> assigned;
   for (const VariableUse& use : graph.variables) {
     if (use.assigned) assigned.push_back(Access::variable(use.variable));
   }
-  detail::assign_all(assigned, std::span(made).subspan(out.size(), assigned.size()), site);
+  detail::assign_all(assigned, std::span(results).subspan(out.size(), assigned.size()), site);
 }
 
 // What a call draws comes from here, so that the counter it began at is known.
@@ -98,17 +98,17 @@ void call_as_one(Program& program, std::span<const Tensor> in, std::span<Tensor>
   pins.reserve(all.size());
   for (const Tensor& x : all) pins.push_back(std::make_unique<detail::Pin>(x, "call", site));
   ops::Recording recording(detail::context(), kCall, all, ops::ref(attrs), site);
-  std::vector<Tensor> made(out.size());
+  std::vector<Tensor> results(out.size());
   {
     std::optional<OwnCounters> counters;
     if (attrs.tells_counter) {
       counters.emplace(graph);
-      made.push_back(tensor({counters->first()}, Shape{}));
+      results.push_back(tensor({counters->first()}, Shape{}));
     }
-    program.run(in, std::span(made).first(out.size()), site);
+    program.run(in, std::span(results).first(out.size()), site);
   }
-  recording.finish(made);
-  std::copy_n(made.begin(), out.size(), out.begin());
+  recording.finish(results);
+  std::copy_n(results.begin(), out.size(), out.begin());
 }
 
 }  // namespace tenure::graph

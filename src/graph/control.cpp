@@ -82,11 +82,11 @@ std::vector<Tensor> differentiate(const Graph& body, const std::vector<Tensor>& 
 }
 
 std::vector<std::size_t> with_gradient(std::size_t begin, std::size_t end, auto&& value_of) {
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> differentiable;
   for (std::size_t i = begin; i < end; ++i) {
-    if (has_gradient(value_of(i).dtype)) found.push_back(i);
+    if (has_gradient(value_of(i).dtype)) differentiable.push_back(i);
   }
-  return found;
+  return differentiable;
 }
 
 // --- branch and call: the gradient runs the gradients of the bodies.
@@ -138,9 +138,11 @@ Grads bodies_grad(GradContext& g, const ops::OpDef& op, std::size_t first) {
     back.has_counter = true;
     in.push_back(g.x(static_cast<int>(g.inputs()) - 1));
   }
-  std::vector<Tensor> made = run(op, std::move(in), back, wanted.size());
+  std::vector<Tensor> grad_results = run(op, std::move(in), back, wanted.size());
   std::vector<Tensor> grads(g.inputs());
-  for (std::size_t i = 0; i < wanted.size(); ++i) grads[first + wanted[i]] = std::move(made[i]);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    grads[first + wanted[i]] = std::move(grad_results[i]);
+  }
   return grads;
 }
 
@@ -148,11 +150,11 @@ Grads bodies_grad(GradContext& g, const ops::OpDef& op, std::size_t first) {
 // that before it, and adds up those of what is the same throughout.
 
 struct Backward {
-  std::vector<std::size_t> states;  // with a gradient, of the body's inputs and results
-  std::vector<std::size_t> slices;  // wanted, of the body's inputs
-  std::vector<std::size_t> fixed;   // the same
-  std::vector<std::size_t> given;   // sequences of results whose gradients flow
-  std::vector<std::size_t> stacks;  // of `states`: those into whose stacks gradients flow
+  std::vector<std::size_t> states;   // with a gradient, of the body's inputs and results
+  std::vector<std::size_t> slices;   // wanted, of the body's inputs
+  std::vector<std::size_t> fixed;    // the same
+  std::vector<std::size_t> outputs;  // sequences of results whose gradients flow
+  std::vector<std::size_t> stacks;   // of `states`: those into whose stacks gradients flow
   // Inputs: gradients of states, sums for `fixed`; the body's states, its slices, gradients of
   // results and of stacks; what is the same throughout. Results: gradients of states, sums, those
   // of slices.
@@ -168,7 +170,7 @@ Backward backward_of(const Graph& body, std::size_t state, std::size_t sequences
     if (needs(i)) (i < state + sequences ? back.slices : back.fixed).push_back(i);
   }
   for (std::size_t i = state; i < body.results.size(); ++i) {
-    if (has_gradient(result_of(body, i).dtype) && flows(i)) back.given.push_back(i);
+    if (has_gradient(result_of(body, i).dtype) && flows(i)) back.outputs.push_back(i);
   }
   for (std::size_t i = 0; i < back.states.size(); ++i) {
     if (flows(body.results.size() + back.states[i])) back.stacks.push_back(i);
@@ -178,7 +180,7 @@ Backward backward_of(const Graph& body, std::size_t state, std::size_t sequences
   for (const std::size_t i : back.states) inputs.push_back(input_of(body, i));
   for (const std::size_t i : back.fixed) inputs.push_back(input_of(body, i));
   for (std::size_t i = 0; i < state + sequences; ++i) inputs.push_back(input_of(body, i));
-  for (const std::size_t i : back.given) inputs.push_back(result_of(body, i));
+  for (const std::size_t i : back.outputs) inputs.push_back(result_of(body, i));
   for (const std::size_t i : back.stacks) inputs.push_back(input_of(body, back.states[i]));
   for (std::size_t i = state + sequences; i < body.inputs.size(); ++i) {
     inputs.push_back(input_of(body, i));
@@ -186,7 +188,7 @@ Backward backward_of(const Graph& body, std::size_t state, std::size_t sequences
   std::vector<std::size_t> wanted = back.states, flowing = back.states;
   wanted.insert(wanted.end(), back.fixed.begin(), back.fixed.end());
   wanted.insert(wanted.end(), back.slices.begin(), back.slices.end());
-  flowing.insert(flowing.end(), back.given.begin(), back.given.end());
+  flowing.insert(flowing.end(), back.outputs.begin(), back.outputs.end());
   back.body = graph_of(body.function, inputs, [&](const std::vector<Tensor>& x) {
     auto next = x.begin();
     const auto take = [&next](std::size_t count) {
@@ -195,12 +197,12 @@ Backward backward_of(const Graph& body, std::size_t state, std::size_t sequences
       return taken;
     };
     const auto d_state = take(back.states.size()), sums = take(back.fixed.size());
-    const auto varying = take(state + sequences), d_given = take(back.given.size());
+    const auto varying = take(state + sequences), d_outputs = take(back.outputs.size());
     const auto d_stacks = take(back.stacks.size());
     const auto fixed = take(body.inputs.size() - state - sequences);
     std::vector<Tensor> in(varying.begin(), varying.end()), dy(d_state.begin(), d_state.end());
     in.insert(in.end(), fixed.begin(), fixed.end());
-    dy.insert(dy.end(), d_given.begin(), d_given.end());
+    dy.insert(dy.end(), d_outputs.begin(), d_outputs.end());
     std::vector<Tensor> grads = differentiate(body, in, wanted, flowing, dy);
     for (std::size_t i = 0; i < d_stacks.size(); ++i) {
       Tensor& grad = grads[back.stacks[i]];
@@ -231,24 +233,24 @@ Grads loop_grad(GradContext& g) {
   const Graph& body = *attrs.bodies[1];
   const auto needs = [&](std::size_t i) { return g.needs(static_cast<int>(i)); };
   const Backward back = backward_of(body, attrs.state, 0, needs, [](std::size_t) { return false; });
-  ControlAttrs own;
-  own.bodies = {attrs.bodies[0], attrs.bodies[1], back.body};
-  own.state = attrs.state;
-  own.steps = attrs.steps;
+  ControlAttrs grad_attrs;
+  grad_attrs.bodies = {attrs.bodies[0], attrs.bodies[1], back.body};
+  grad_attrs.state = attrs.state;
+  grad_attrs.steps = attrs.steps;
   std::vector<Tensor> in;
   in.reserve(body.inputs.size() + back.states.size() + 1);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) in.push_back(g.x(static_cast<int>(i)));
   for (const std::size_t i : back.states) in.push_back(g.dy(static_cast<int>(i)));
   if (attrs.tells_counter) {
-    own.has_counter = true;
+    grad_attrs.has_counter = true;
     in.push_back(g.y(static_cast<int>(attrs.state)));
   }
-  std::vector<Tensor> made =
-      run(kLoopGrad, std::move(in), own, back.states.size() + back.fixed.size());
+  std::vector<Tensor> grad_results =
+      run(kLoopGrad, std::move(in), grad_attrs, back.states.size() + back.fixed.size());
   std::vector<Tensor> grads(g.inputs());
-  for (std::size_t i = 0; i < back.states.size(); ++i) grads[back.states[i]] = made[i];
+  for (std::size_t i = 0; i < back.states.size(); ++i) grads[back.states[i]] = grad_results[i];
   for (std::size_t i = 0; i < back.fixed.size(); ++i) {
-    grads[back.fixed[i]] = made[back.states.size() + i];
+    grads[back.fixed[i]] = grad_results[back.states.size() + i];
   }
   return grads;
 }
@@ -287,12 +289,12 @@ Grads scan_grad(GradContext& g) {
   const auto needs = [&](std::size_t i) { return g.needs(static_cast<int>(i)); };
   const auto flows = [&](std::size_t i) { return g.flows(static_cast<int>(i)); };
   const Backward back = backward_of(body, attrs.state, attrs.sequences, needs, flows);
-  ControlAttrs own;
-  own.bodies = {back.body};
-  own.state = back.states.size() + back.fixed.size();
-  own.sequences = attrs.state + attrs.sequences + back.given.size() + back.stacks.size();
-  own.steps = attrs.steps;
-  own.reverse = !attrs.reverse;
+  ControlAttrs grad_attrs;
+  grad_attrs.bodies = {back.body};
+  grad_attrs.state = back.states.size() + back.fixed.size();
+  grad_attrs.sequences = attrs.state + attrs.sequences + back.outputs.size() + back.stacks.size();
+  grad_attrs.steps = attrs.steps;
+  grad_attrs.reverse = !attrs.reverse;
   std::vector<Tensor> in;
   in.reserve(2 * body.inputs.size() + 2 * body.results.size() + 1);
   for (const std::size_t i : back.states) in.push_back(g.dy(static_cast<int>(i)));
@@ -303,7 +305,7 @@ Grads scan_grad(GradContext& g) {
   for (std::size_t i = attrs.state; i < attrs.state + attrs.sequences; ++i) {
     in.push_back(g.x(static_cast<int>(i)));
   }
-  for (const std::size_t i : back.given) in.push_back(g.dy(static_cast<int>(i)));
+  for (const std::size_t i : back.outputs) in.push_back(g.dy(static_cast<int>(i)));
   for (const std::size_t i : back.stacks) {
     in.push_back(g.dy(static_cast<int>(results + back.states[i])));
   }
@@ -311,17 +313,17 @@ Grads scan_grad(GradContext& g) {
     in.push_back(g.x(static_cast<int>(i)));
   }
   if (attrs.tells_counter) {
-    own.has_counter = true;
+    grad_attrs.has_counter = true;
     in.push_back(g.y(static_cast<int>(results + attrs.state)));
   } else if (attrs.has_counter) {
-    own.has_counter = true;
+    grad_attrs.has_counter = true;
     in.push_back(g.x(static_cast<int>(g.inputs()) - 1));
   }
-  const std::size_t made_states = own.state;
-  std::vector<Tensor> made =
-      run(kScan, std::move(in), own, made_states + back.slices.size() + made_states);
+  const std::size_t grad_states = grad_attrs.state;
+  std::vector<Tensor> grad_results =
+      run(kScan, std::move(in), grad_attrs, grad_states + back.slices.size() + grad_states);
   std::vector<Tensor> grads(g.inputs());
-  auto next = made.begin();
+  auto next = grad_results.begin();
   for (const std::size_t i : back.states) grads[i] = *next++;
   for (const std::size_t i : back.fixed) grads[i] = *next++;
   for (const std::size_t i : back.slices) grads[i] = *next++;

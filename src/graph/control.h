@@ -68,6 +68,9 @@ bool draws(const ops::OpDef& op, ops::AttrsRef attrs);
 std::shared_ptr<const Graph> gradient_of(const Graph& body, const std::vector<int>& wanted,
                                          const std::vector<int>& flowing);
 
+// The bytes that a program needs for states while it runs a node of these ops (control_run.cpp).
+std::size_t state_bytes(const ops::OpDef& op, const ControlAttrs& attrs);
+
 // Runs one node of these ops on eager tensors, operation by operation.
 void interpret_control(const Node& node, std::span<Tensor> in, std::span<Tensor> out,
                        std::source_location site);

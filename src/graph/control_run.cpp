@@ -6,18 +6,13 @@
 #include "core/raise.h"
 #include "graph/control_flow.h"
 #include "graph/frame.h"
+#include "graph/shared_bytes.h"
 #include "memory/context.h"
 
 namespace tenure::graph {
 namespace {
 
 using detail::StorageRef;
-
-constexpr std::size_t kAlignment = 64;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 std::size_t bytes_of(const ops::KernelView& view) {
   return static_cast<std::size_t>(view.numel()) * size_of(view.dtype);
@@ -35,40 +30,43 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace
 
 // A body on an arena, run any number of times.
-class BodyRun {
+class Program::BodyRun {
  public:
   BodyRun(Program& program, std::byte* arena, std::source_location site)
-      : program_(program), frame_(program), site_(site) {
-    for (std::size_t b = 0; b < program.buffers_.size(); ++b) {
-      const Program::Buffer& buffer = program.buffers_[b];
+      : program_(program), code_(program.code()), frame_(program), site_(site) {
+    for (std::size_t b = 0; b < code_.buffers.size(); ++b) {
+      const Code::Buffer& buffer = code_.buffers[b];
       std::byte*& base = frame_->bases[b];
-      if (buffer.where == Program::Where::arena) {
+      if (buffer.where == Code::Where::arena) {
         base = arena + buffer.offset;
-      } else if (buffer.where == Program::Where::capture) {
-        base = program.graph_.captures[buffer.index].header().storage->data;
-      } else if (buffer.where == Program::Where::constant) {
-        base = program.graph_.constants[buffer.index].storage().data;
+      } else if (buffer.where == Code::Where::capture) {
+        base = graph().captures[buffer.index].header().storage->data;
+      } else if (buffer.where == Code::Where::constant) {
+        base = graph().constants[buffer.index].storage().data;
       }
     }
   }
-  const Graph& graph() const { return program_.graph_; }
+  const Graph& graph() const { return code_.graph; }
   void input(std::size_t i, std::byte* data) {
-    frame_->bases[program_.places_[program_.graph_.inputs[i]].buffer] = data;
+    frame_->bases[code_.places[graph().inputs[i]].buffer] = data;
   }
-  void result(std::size_t i, std::byte* data) { frame_->bases[program_.body_results_[i]] = data; }
+  void result(std::size_t i, std::byte* data) { frame_->bases[code_.body_results[i]] = data; }
   void run() {
-    Program::patch(*frame_, program_.patches_);
-    frame_->segments.assign(1, take_counters(program_.graph_.draws[0]));
-    program_.run_steps(*frame_, 0, program_.steps_.size(), site_);
+    patch(*frame_, code_.patches);
+    frame_->segments.assign(1, take_counters(graph().draws[0]));
+    program_.run_steps(*frame_, 0, code_.steps.size(), site_);
   }
 
  private:
   Program& program_;
-  Program::FrameLease frame_;
+  const Code& code_;
+  FrameLease frame_;
   std::source_location site_;
 };
 
 namespace {
+
+using BodyRun = Program::BodyRun;
 
 // Two places for a state: one step reads it from one and writes it to the other.
 class TwoStates {
@@ -115,16 +113,12 @@ std::vector<std::byte*> data_of(std::span<const ops::KernelView> views) {
 
 }  // namespace
 
-std::size_t Program::scratch_of(const Control& control, const ops::OpDef& op,
-                                const ControlAttrs& attrs) {
-  std::size_t bytes = aligned(control.arena_bytes);
-  if (&op == &kLoop) bytes += kAlignment + TwoStates::bytes(*attrs.bodies[1], attrs.state);
-  if (&op == &kScan) bytes += TwoStates::bytes(*attrs.bodies[0], attrs.state);
-  if (&op == &kLoopGrad) {
-    const Graph& back = *attrs.bodies[2];
-    bytes += kAlignment + TwoStates::bytes(back, back.results.size());
-  }
-  return bytes;
+std::size_t state_bytes(const ops::OpDef& op, const ControlAttrs& attrs) {
+  if (&op == &kLoop) return aligned(1) + TwoStates::bytes(*attrs.bodies[1], attrs.state);
+  if (&op == &kScan) return TwoStates::bytes(*attrs.bodies[0], attrs.state);
+  if (&op != &kLoopGrad) return 0;
+  const Graph& back = *attrs.bodies[2];
+  return aligned(1) + TwoStates::bytes(back, back.results.size());
 }
 
 namespace {
@@ -364,13 +358,14 @@ class LoopGradInArena {
 
 }  // namespace
 
-void Program::run_control(const Step& step, const ops::KernelArgs& args,
+void Program::run_control(const Code::Step& step, const ops::KernelArgs& args,
                           std::source_location site) {
   const auto& attrs = step.attrs.as<ControlAttrs>();
-  const Control& control = controls_[static_cast<std::size_t>(step.control)];
+  const Code::Control& control = code_->controls[static_cast<std::size_t>(step.control)];
+  const auto& bodies = bodies_[static_cast<std::size_t>(step.control)];
   std::byte* const room =
       args.scratch != nullptr ? args.scratch + aligned(control.arena_bytes) : nullptr;
-  const auto body = [&](std::size_t i) { return BodyRun(*control.bodies[i], args.scratch, site); };
+  const auto body = [&](std::size_t i) { return BodyRun(*bodies[i], args.scratch, site); };
   if (step.op == &kScan) {
     BodyRun only = body(0);
     ScanInArena world(attrs, only, control.used, args, room);
@@ -393,7 +388,7 @@ void Program::run_control(const Step& step, const ops::KernelArgs& args,
   } else {
     const bool branches = step.op == &kBranch;
     const std::int64_t index = branches ? args.in[0].as<std::int32_t>()[0] : 0;
-    BodyRun taken = body(chosen(index, control.bodies.size()));
+    BodyRun taken = body(chosen(index, bodies.size()));
     CallInArena world(taken, args, branches ? 1 : 0);
     run_call(attrs, world);
   }

@@ -179,9 +179,9 @@ void check_branch(const char* op, const Graph& first, const Graph& other, std::s
   }
 }
 
-void check_count(const char* op, std::size_t given, std::size_t states) {
-  if (given == states) return;
-  raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, given, states);
+void check_count(const char* op, std::size_t count, std::size_t states) {
+  if (count == states) return;
+  raise<ValueError>("{}: the body gives {} tensors for a state of {}", op, count, states);
 }
 
 // A body gives a state like the one it was given; a scan's may give more.
@@ -243,7 +243,7 @@ std::vector<Tensor> trace_assigning_condition(const BodyFunction& goes_on, const
                                               std::source_location site) {
   if (options.most_steps == 0) return state;
   const detail::CallScope call("while_loop", site);
-  const std::size_t own = state.size();
+  const std::size_t user_states = state.size();
   const auto ask = [&](std::vector<Tensor> at) {
     Tensor answer;
     {
@@ -255,14 +255,15 @@ std::vector<Tensor> trace_assigning_condition(const BodyFunction& goes_on, const
   };
   state.push_back(ask(state).front());
   state.push_back(tensor({std::int64_t{1}}, Shape{}));  // steps, with the one to come
-  const auto answer_of = [own](std::vector<Tensor> at) {
-    return std::vector<Tensor>{std::move(at[own])};
+  const auto answer_of = [user_states](std::vector<Tensor> at) {
+    return std::vector<Tensor>{std::move(at[user_states])};
   };
   const auto step = [&](std::vector<Tensor> at) {
     const detail::CallScope step_call("while_loop", site);
     const Tensor steps = std::move(at.back());
-    at.resize(own);
-    std::vector<Tensor> next = checked_body("while_loop", body, own, false, site)(std::move(at));
+    at.resize(user_states);
+    std::vector<Tensor> next =
+        checked_body("while_loop", body, user_states, false, site)(std::move(at));
     if (options.most_steps < 0) {
       next.push_back(ask(next).front());
     } else {
@@ -277,7 +278,7 @@ std::vector<Tensor> trace_assigning_condition(const BodyFunction& goes_on, const
     return next;
   };
   state = detail::run_loop(answer_of, step, std::move(state), {}, site);
-  state.resize(own);
+  state.resize(user_states);
   return state;
 }
 
@@ -292,7 +293,7 @@ Shape slice_of(const Tensor& sequence) {
 std::vector<Tensor> scan_nothing(const char* op, const BodyFunction& body,
                                  std::vector<Tensor> state, const std::vector<Tensor>& sequences,
                                  std::source_location site) {
-  std::vector<Value> given;
+  std::vector<Value> extra_results;
   {
     Trace trace(detail::LabelRef::make("function", op, site));
     std::vector<Tensor> in;
@@ -301,11 +302,12 @@ std::vector<Tensor> scan_nothing(const char* op, const BodyFunction& body,
     for (const Tensor& x : sequences) in.push_back(trace.add_input(slice_of(x), x.dtype(), site));
     std::vector<Tensor> out = body(std::move(in));
     const Graph graph = trace.finish(out, site);
-    given = results_of(graph);
-    check_state(op, values_of(op, state), given);
-    given.erase(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(state.size()));
+    extra_results = results_of(graph);
+    check_state(op, values_of(op, state), extra_results);
+    extra_results.erase(extra_results.begin(),
+                        extra_results.begin() + static_cast<std::ptrdiff_t>(state.size()));
   }
-  for (Tensor& empty : empty_stacks(given, site)) state.push_back(std::move(empty));
+  for (Tensor& empty : empty_stacks(extra_results, site)) state.push_back(std::move(empty));
   return state;
 }
 
@@ -389,13 +391,13 @@ std::vector<Tensor> run_branch(const char* op, const Tensor& which,
   const CallScope call(op, site);
   std::vector<Tensor> in{cast(reshape(Arg(which, site), {}), DType::int32)};
   const ControlAttrs attrs = graph::finish_bodies(bodies, in);
-  std::vector<Tensor> made =
+  std::vector<Tensor> outputs =
       graph::append(graph::kBranch, std::move(in), attrs, results + assigned.size(), site);
   for (std::size_t i = 0; i < assigned.size(); ++i) {
-    around.assign(assigned[i], made[results + i], site);
+    around.assign(assigned[i], outputs[results + i], site);
   }
-  made.resize(results);
-  return made;
+  outputs.resize(results);
+  return outputs;
 }
 
 std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& body,
@@ -411,7 +413,7 @@ std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& bo
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i] = around.stand_in(state[i], "while_loop", static_cast<int>(i), site);
   }
-  const std::size_t own = state.size();
+  const std::size_t user_states = state.size();
   const std::vector<Value> values = graph::values_of("while_loop", state);
   std::vector<TracedBody> bodies;
   bodies.push_back(graph::trace_body(around, goes_on, values, site));
@@ -437,11 +439,13 @@ std::vector<Tensor> run_loop(const BodyFunction& goes_on, const BodyFunction& bo
   ControlAttrs attrs = graph::finish_bodies(bodies, state);
   attrs.state = states;
   attrs.steps = options.most_steps;
-  std::vector<Tensor> made =
+  std::vector<Tensor> outputs =
       graph::append(graph::kLoop, std::move(state), attrs, attrs.state, site);
-  for (std::size_t i = 0; i < assigned.size(); ++i) around.assign(assigned[i], made[own + i], site);
-  made.resize(own);
-  return made;
+  for (std::size_t i = 0; i < assigned.size(); ++i) {
+    around.assign(assigned[i], outputs[user_states + i], site);
+  }
+  outputs.resize(user_states);
+  return outputs;
 }
 
 std::vector<Tensor> run_scan(const char* op, const BodyFunction& body, std::vector<Tensor> state,
@@ -465,7 +469,7 @@ std::vector<Tensor> run_scan(const char* op, const BodyFunction& body, std::vect
     state[i] = around->stand_in(state[i], op, static_cast<int>(i), site);
   }
   if (counts) sequences.push_back(arange(0, steps, 1, DType::int32));
-  const std::size_t own = state.size();
+  const std::size_t user_states = state.size();
   std::vector<Value> values = graph::values_of(op, state);
   for (Tensor& sequence : sequences) {
     sequence = around->stand_in(sequence, op, -1, site);
@@ -477,12 +481,12 @@ std::vector<Tensor> run_scan(const char* op, const BodyFunction& body, std::vect
     bodies.push_back(graph::trace_body(*around, body, values, site));
   }
   TracedBody& traced = bodies[0];
-  graph::check_state(op, std::span(values).first(own), graph::results_of(traced.graph));
-  const std::size_t given = traced.graph.results.size() - own;
-  // Assigned variables are states; they stand after the others, before what is given.
+  graph::check_state(op, std::span(values).first(user_states), graph::results_of(traced.graph));
+  const std::size_t extra_results = traced.graph.results.size() - user_states;
+  // Assigned variables are states; they stand after the others, before the other results.
   const auto assigned = graph::assigned_in(bodies);
   for (std::size_t i = 0; i < assigned.size(); ++i) {
-    const auto at = static_cast<std::ptrdiff_t>(own + i);
+    const auto at = static_cast<std::ptrdiff_t>(user_states + i);
     const Tensor before = around->value_of(assigned[i], site);
     const Tensor origin = around->origin(assigned[i], site);
     const graph::ValueId end = graph::value_at_end(traced, assigned[i], before);
@@ -498,14 +502,15 @@ std::vector<Tensor> run_scan(const char* op, const BodyFunction& body, std::vect
   attrs.state = states;
   attrs.sequences = sequences.size();
   attrs.steps = steps;
-  std::vector<Tensor> made =
-      graph::append(graph::kScan, std::move(in), attrs, attrs.state + given + attrs.state, site);
+  std::vector<Tensor> outputs = graph::append(graph::kScan, std::move(in), attrs,
+                                              attrs.state + extra_results + attrs.state, site);
   for (std::size_t i = 0; i < assigned.size(); ++i) {
-    around->assign(assigned[i], made[own + i], site);
+    around->assign(assigned[i], outputs[user_states + i], site);
   }
-  std::vector<Tensor> results(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(own));
-  const auto first = made.begin() + static_cast<std::ptrdiff_t>(attrs.state);
-  results.insert(results.end(), first, first + static_cast<std::ptrdiff_t>(given));
+  std::vector<Tensor> results(outputs.begin(),
+                              outputs.begin() + static_cast<std::ptrdiff_t>(user_states));
+  const auto first = outputs.begin() + static_cast<std::ptrdiff_t>(attrs.state);
+  results.insert(results.end(), first, first + static_cast<std::ptrdiff_t>(extra_results));
   return results;
 }
 

@@ -14,7 +14,7 @@ using detail::Header;
 
 std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_t> donated,
                                   std::source_location site) {
-  std::vector<bool> given(graph.inputs.size(), false), taken(graph.results.size(), false);
+  std::vector<bool> is_donated(graph.inputs.size(), false), taken(graph.results.size(), false);
   for (const std::size_t input : donated) {
     const Value& value = graph.values[graph.inputs[input]];
     std::size_t fits = graph.results.size();
@@ -39,9 +39,9 @@ std::vector<bool> check_donations(const Graph& graph, std::span<const std::size_
                     "size."));
     }
     taken[fits] = true;
-    given[input] = true;
+    is_donated[input] = true;
   }
-  return given;
+  return is_donated;
 }
 
 std::uint32_t argument_copies(std::span<const Tensor> in, std::size_t i) {

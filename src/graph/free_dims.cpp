@@ -104,7 +104,7 @@ class FreeDims::Probing {
   }
 
   Template run(std::vector<std::int64_t> key) {
-    Template made{std::move(key), false, {}, nullptr};
+    Template new_template{std::move(key), false, {}, nullptr};
     Grid grid = grid_;
     const std::vector<std::int64_t> first = grid.sizes_at(0);
     const std::vector<std::int64_t> second = grid.sizes_at(grid.points() - 1);
@@ -112,14 +112,14 @@ class FreeDims::Probing {
     for (std::size_t i = 0; i < further.size(); ++i) further[i] += kFurther * grid.step[i];
     const Probe& one = probe(first);
     const Probe& other = probe(second);
-    made.result_shape = result_shape_;
+    new_template.result_shape = result_shape_;
     std::optional<Difference> difference = first_difference(one.graph, other.graph);
     known_ = differing_dims(one.graph, other.graph,
                             difference ? difference->values : one.graph.values.size());
     const Probe& last = probe(further);
     known_.clear();
-    made.opaque = is_opaque(one.graph);
-    if (made.opaque) return made;
+    new_template.opaque = is_opaque(one.graph);
+    if (new_template.opaque) return new_template;
     check(difference);
     check(first_difference(one.graph, last.graph));
     for (; grid.degree <= kHighestDegree; ++grid.degree) {
@@ -128,8 +128,8 @@ class FreeDims::Probing {
         points.push_back(&probe(grid.sizes_at(point)));
         check(first_difference(one.graph, points.back()->graph));
       }
-      difference = GraphTemplate::fit(grid, points, last, made.of);
-      if (!difference) return made;
+      difference = GraphTemplate::fit(grid, points, last, new_template.of);
+      if (!difference) return new_template;
     }
     raise_different(*difference);
   }
@@ -301,7 +301,7 @@ std::vector<std::int64_t> FreeDims::sizes_of(const NewCall& call) const {
                       declared_.size(), call.in.size());
   }
   std::vector<std::int64_t> sizes(names_.size(), -1);
-  std::vector<Place> found(names_.size());
+  std::vector<Place> first_place(names_.size());
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     if (!declared_[i]) continue;
     const std::vector<Dim>& dims = *declared_[i];
@@ -320,14 +320,14 @@ std::vector<std::int64_t> FreeDims::sizes_of(const NewCall& call) const {
       const std::size_t name = *name_at(static_cast<int>(i), axis);
       if (sizes[name] < 0) {
         sizes[name] = shape[axis];
-        found[name] = {static_cast<int>(i), axis, name};
+        first_place[name] = {static_cast<int>(i), axis, name};
       } else if (sizes[name] != shape[axis]) {
         raise<ShapeError>(
             "{}: argument {} is {}, declared {}: dimension {} is {}, but dimension {} of argument "
             "{} is {}. {} are of one size: give them different names, such as dyn(\"rows\"), if "
             "they are not",
-            function, i, shape, dims_text(dims), axis, shape[axis], found[name].axis,
-            found[name].argument, sizes[name],
+            function, i, shape, dims_text(dims), axis, shape[axis], first_place[name].axis,
+            first_place[name].argument, sizes[name],
             names_[name].empty() ? std::string("All plain dyn of a function")
                                  : fmt::format("All dyn(\"{}\")", names_[name]));
       }
@@ -350,27 +350,27 @@ std::shared_ptr<const FreeDims::Template> FreeDims::template_for(const NewCall& 
   }
   key.insert(key.end(), call.kinds.begin(), call.kinds.end());
   const auto find = [&] {
-    const auto found = std::ranges::find(templates_, key,
-                                         [](const auto& made) -> const auto& { return made->key; });
-    if (found == templates_.end()) return std::shared_ptr<const Template>();
-    templates_.splice(templates_.begin(), templates_, found);
+    const auto match = std::ranges::find(templates_, key,
+                                         [](const auto& each) -> const auto& { return each->key; });
+    if (match == templates_.end()) return std::shared_ptr<const Template>();
+    templates_.splice(templates_.begin(), templates_, match);
     return templates_.front();
   };
   {
     const std::lock_guard lock(mutex_);
-    if (auto found = find()) return found;
+    if (auto known = find()) return known;
   }
   // Traced without the lock: the user's function may call this one, or take its time.
   Probing probing(*this, call, fixed);
-  auto made = std::make_shared<const Template>(probing.run(key));
+  auto new_template = std::make_shared<const Template>(probing.run(key));
   std::list<std::shared_ptr<const Template>> dropped;  // let go of without the lock
   const std::lock_guard lock(mutex_);
-  if (auto found = find()) return found;
-  templates_.push_front(made);
+  if (auto known = find()) return known;
+  templates_.push_front(new_template);
   if (templates_.size() > most_templates) {
     dropped.splice(dropped.end(), templates_, std::prev(templates_.end()));
   }
-  return made;
+  return new_template;
 }
 
 std::optional<TracedGraph> FreeDims::graph_for(const NewCall& call, std::size_t most_templates) {
@@ -380,18 +380,18 @@ std::optional<TracedGraph> FreeDims::graph_for(const NewCall& call, std::size_t 
   if (sizes.empty()) return {};
   std::vector<bool> fixed(sizes.size(), false);
   // First with nothing fixed, so that what cannot be traced is refused whatever size comes first.
-  std::shared_ptr<const Template> made = template_for(call, fixed, most_templates);
+  std::shared_ptr<const Template> fitting = template_for(call, fixed, most_templates);
   std::vector<std::int64_t> free;
   for (std::size_t name = 0; name < sizes.size(); ++name) {
     fixed[name] = sizes[name] <= 1;
     if (!fixed[name]) free.push_back(sizes[name]);
   }
-  if (made->opaque || free.empty()) return {};
-  if (free.size() < sizes.size()) made = template_for(call, fixed, most_templates);
-  if (made->opaque) return {};
-  std::optional<Graph> graph = made->of.at(free, shapes_of(call.in));
+  if (fitting->opaque || free.empty()) return {};
+  if (free.size() < sizes.size()) fitting = template_for(call, fixed, most_templates);
+  if (fitting->opaque) return {};
+  std::optional<Graph> graph = fitting->of.at(free, shapes_of(call.in));
   if (!graph) return {};
-  return TracedGraph{std::move(*graph), made->result_shape};
+  return TracedGraph{std::move(*graph), fitting->result_shape};
 }
 
 }  // namespace tenure::graph

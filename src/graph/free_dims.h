@@ -59,8 +59,8 @@ class FreeDims {
   template <class F>
   void each_template(F&& visit) {
     const std::lock_guard lock(mutex_);
-    for (const std::shared_ptr<const Template>& made : templates_) {
-      if (!made->opaque) visit(made->of.graph());
+    for (const std::shared_ptr<const Template>& each : templates_) {
+      if (!each->opaque) visit(each->of.graph());
     }
   }
 

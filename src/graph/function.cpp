@@ -55,7 +55,7 @@ std::string signature_of(const Entry& entry) {
 }  // namespace
 
 struct FunctionState {
-  FunctionState(LabelRef of, FunctionOptions given);
+  FunctionState(LabelRef of, FunctionOptions function_options);
   ~FunctionState();
   FunctionState(const FunctionState&) = delete;
   FunctionState& operator=(const FunctionState&) = delete;
@@ -92,7 +92,7 @@ void list_kept(std::vector<KeptBytes>& kept) {
     const std::unique_lock busy(state->mutex, std::try_to_lock);
     if (!busy) continue;  // being called: it is told of the next time
     std::size_t bytes = 0;
-    for (const Entry& entry : state->entries) bytes += entry.program->held_bytes();
+    for (const Entry& entry : state->entries) bytes += held_bytes(entry.program->code());
     kept.push_back({fmt::format("{} (made {}), {} trace{}", label_text(*state->label.get()),
                                 site_text(state->label->site), state->entries.size(),
                                 state->entries.size() == 1 ? "" : "s"),
@@ -102,8 +102,8 @@ void list_kept(std::vector<KeptBytes>& kept) {
 
 }  // namespace
 
-FunctionState::FunctionState(LabelRef of, FunctionOptions given)
-    : label(std::move(of)), options(given), number(++g_made) {
+FunctionState::FunctionState(LabelRef of, FunctionOptions function_options)
+    : label(std::move(of)), options(function_options), number(++g_made) {
   list_functions.store(list_kept);
   const std::lock_guard lock(Functions::instance().mutex);
   Functions::instance().all.insert(this);
@@ -216,10 +216,9 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   entry.shared = traced.has_value();
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);
-  graph::ProgramOptions options;
-  options.donated = graph::check_donations(traced->graph, donated, site);
-  entry.program = std::make_shared<graph::Program>(
-      std::make_shared<graph::Graph>(std::move(traced->graph)), std::move(options));
+  std::vector<bool> donates = graph::check_donations(traced->graph, donated, site);
+  entry.program = std::make_shared<graph::Program>(graph::make_code(
+      std::make_shared<graph::Graph>(std::move(traced->graph)), {.donated = std::move(donates)}));
   return entry;
 }
 
@@ -228,7 +227,7 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
 std::list<Entry> enforce_bounds(FunctionState& state, std::string& warning) {
   const FunctionOptions& options = state.options;
   std::size_t bytes = 0;
-  for (const Entry& entry : state.entries) bytes += entry.program->held_bytes();
+  for (const Entry& entry : state.entries) bytes += held_bytes(entry.program->code());
   const auto too_much = [&] {
     return state.entries.size() > options.most_traces || bytes > options.most_bytes;
   };
@@ -244,7 +243,7 @@ std::list<Entry> enforce_bounds(FunctionState& state, std::string& warning) {
         what_changes(state.entries));
   }
   while (too_much() && state.entries.size() > 1) {
-    bytes -= state.entries.back().program->held_bytes();
+    bytes -= held_bytes(state.entries.back().program->code());
     dropped.splice(dropped.begin(), state.entries, std::prev(state.entries.end()));
   }
   return dropped;
@@ -295,13 +294,13 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
   std::shared_ptr<void> shape;
   {
     const std::lock_guard lock(state_->mutex);
-    const auto found = std::ranges::find_if(state_->entries,
+    const auto match = std::ranges::find_if(state_->entries,
                                             [&](const Entry& entry) { return entry.matches(key); });
-    if (found != state_->entries.end()) {
-      ++found->hits;
-      state_->entries.splice(state_->entries.begin(), state_->entries, found);
-      program = found->program;
-      shape = found->result_shape;
+    if (match != state_->entries.end()) {
+      ++match->hits;
+      state_->entries.splice(state_->entries.begin(), state_->entries, match);
+      program = match->program;
+      shape = match->result_shape;
     }
   }
   if (program == nullptr) {
@@ -321,19 +320,20 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
     if (!warning.empty()) warn(warning);
   }
   tracing.expect(tracing.object, shape.get());
-  out.resize(program->written().results.size());
+  const graph::Graph& written = program->written();
+  out.resize(written.results.size());
   Context& current = context();
   const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
-  graph::check_captures(program->written(), site);
+  graph::check_captures(written, site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);
     return;
   }
-  graph::check_arguments(program->written(), in, site);
+  graph::check_arguments(written, in, site);
   if (state_->options.checkpoint) {
     graph::call_as_one(*program, in, out.span(), site);
   } else {
-    graph::interpret(program->written(), in, out.span(), site);
+    graph::interpret(written, in, out.span(), site);
     own_results(in, out.span(), site);
   }
   donation.end();
@@ -356,9 +356,10 @@ std::vector<TraceInfo> FunctionCore::traces() const {
   std::vector<TraceInfo> infos;
   for (const Entry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
-    infos.push_back({signature_of(entry), program.written().nodes.size(), program.steps(),
-                     program.arena_bytes(), program.bound_bytes(), program.held_bytes(),
-                     program.stack_bytes(), entry.hits, program.plan_us(), entry.shared});
+    const graph::Code& code = program.code();
+    infos.push_back({signature_of(entry), code.written->nodes.size(), code.steps.size(),
+                     code.arena.bytes, code.arena.bound_bytes, held_bytes(code),
+                     program.stack_bytes(), entry.hits, code.arena.plan_us, entry.shared});
   }
   return infos;
 }
@@ -385,26 +386,26 @@ PlanInfo FunctionCore::plan() const {
   const std::lock_guard lock(checked(state_, "plan").mutex);
   PlanInfo info;
   if (state_->entries.empty()) return info;
-  const graph::Program& program = *state_->entries.front().program;
-  const graph::PlanView view = program.plan_view();
-  info.arena_bytes = program.arena_bytes();
-  info.bound_bytes = program.bound_bytes();
-  std::vector<std::optional<PlannedBuffer>> found(view.buffers.size());
+  const graph::Code& code = state_->entries.front().program->code();
+  const graph::PlanView view = plan_view(code);
+  info.arena_bytes = code.arena.bytes;
+  info.bound_bytes = code.arena.bound_bytes;
+  std::vector<std::optional<PlannedBuffer>> planned(view.buffers.size());
   for (std::size_t s = 0; s < view.steps.size(); ++s) {
     const graph::PlanView::Step& step = view.steps[s];
     const auto touch = [&](std::uint32_t buffer) {
       const graph::PlanView::Buffer& placed = view.buffers[buffer];
       if (placed.offset == graph::PlanView::kElsewhere) return;
-      if (!found[buffer]) {
-        found[buffer] = {std::string(step.op), s, s, static_cast<std::size_t>(placed.offset),
-                         static_cast<std::size_t>(placed.bytes)};
+      if (!planned[buffer]) {
+        planned[buffer] = {std::string(step.op), s, s, static_cast<std::size_t>(placed.offset),
+                           static_cast<std::size_t>(placed.bytes)};
       }
-      found[buffer]->last_step = s;
+      planned[buffer]->last_step = s;
     };
     std::ranges::for_each(step.writes, touch);
     std::ranges::for_each(step.reads, touch);
   }
-  for (std::optional<PlannedBuffer>& buffer : found) {
+  for (std::optional<PlannedBuffer>& buffer : planned) {
     if (buffer) info.buffers.push_back(std::move(*buffer));
   }
   return info;
@@ -414,8 +415,8 @@ std::string FunctionCore::dump(DumpOptions options) const {
   const std::lock_guard lock(checked(state_, "dump").mutex);
   std::string text;
   for (const Entry& entry : state_->entries) {
-    const graph::Program& program = *entry.program;
-    text += graph::dump(options.optimised ? program.optimised() : program.written());
+    const graph::Code& code = entry.program->code();
+    text += graph::dump(options.optimised ? code.graph : *code.written);
   }
   return text;
 }

@@ -324,12 +324,12 @@ std::vector<std::uint64_t> differing_dims(const Graph& a, const Graph& b, std::s
 }
 
 std::optional<Difference> GraphTemplate::fit(const Grid& grid, std::span<const Probe* const> points,
-                                             const Probe& further, GraphTemplate& made) {
-  made.grid_ = grid;
-  made.base_ = points[0]->graph;
-  made.slots_.clear();
-  made.dims_.clear();
-  const Graph& base = made.base_;
+                                             const Probe& further, GraphTemplate& target) {
+  target.grid_ = grid;
+  target.base_ = points[0]->graph;
+  target.slots_.clear();
+  target.dims_.clear();
+  const Graph& base = target.base_;
   // Adds rules for the numbers that `of` gives of each graph; false when one follows none.
   const auto add_slots = [&](std::size_t node, auto&& of) {
     std::vector<Numbers> numbers;
@@ -341,7 +341,7 @@ std::optional<Difference> GraphTemplate::fit(const Grid& grid, std::span<const P
       if (std::ranges::all_of(at_points, [&](const Number& x) { return x == last[i]; })) continue;
       std::optional<Rule> rule = rule_of(grid, at_points, last[i], further.sizes);
       if (!rule) return false;
-      made.slots_.push_back({node, i, std::move(rule->value), rule->over, last[i].real});
+      target.slots_.push_back({node, i, std::move(rule->value), rule->over, last[i].real});
     }
     return true;
   };
@@ -368,7 +368,7 @@ std::optional<Difference> GraphTemplate::fit(const Grid& grid, std::span<const P
         for (const Probe* point : points) sizes.push_back(point->graph.values[value].shape[axis]);
         Polynomial size(grid, sizes);
         if (size.at(grid, further.sizes) != further.graph.values[value].shape[axis]) continue;
-        made.dims_.push_back({value, axis, std::move(size)});
+        target.dims_.push_back({value, axis, std::move(size)});
       }
     }
   }

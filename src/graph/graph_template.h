@@ -73,7 +73,7 @@ class GraphTemplate {
   // From traces at the grid's points, in order, and at one other, all of one structure. Gives the
   // node at which a number follows no rule, if there is one.
   static std::optional<Difference> fit(const Grid& grid, std::span<const Probe* const> points,
-                                       const Probe& further, GraphTemplate& made);
+                                       const Probe& further, GraphTemplate& target);
 
   // The graph at these sizes, whose inputs have these shapes; none when it cannot be told.
   std::optional<Graph> at(std::span<const std::int64_t> sizes, std::span<const Shape> inputs) const;

@@ -5,6 +5,7 @@
 #include "core/raise.h"
 #include "graph/control_flow.h"
 #include "graph/control_now.h"
+#include "graph/passes/rewrite.h"
 #include "graph/program.h"
 #include "memory/context.h"
 #include "ops/apply.h"
@@ -94,9 +95,9 @@ std::vector<Tensor> interpreted(const ops::OpDef& op, const ControlAttrs& attrs,
 
 void interpret_control(const Node& node, std::span<Tensor> in, std::span<Tensor> out,
                        std::source_location site) {
-  std::vector<Tensor> made =
+  std::vector<Tensor> results =
       interpreted(*node.op, node.attrs.ref().as<ControlAttrs>(), {in.begin(), in.end()}, site);
-  std::ranges::move(made, out.begin());
+  std::ranges::move(results, out.begin());
 }
 
 void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor> out,
@@ -106,10 +107,7 @@ void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor>
   for (const Node& node : graph.nodes) {
     for (const ValueId value : node.in) ++uses[value];
   }
-  for (const ValueId value : graph.results) ++uses[value];
-  for (const VariableUse& use : graph.variables) {
-    if (use.assigned) ++uses[*use.assigned];
-  }
+  for (const ValueId value : ends(graph)) ++uses[value];
   const auto take = [&](ValueId value) {
     return --uses[value] == 0 ? std::move(values[value]) : values[value];
   };
@@ -124,24 +122,24 @@ void interpret(const Graph& graph, std::span<const Tensor> in, std::span<Tensor>
   std::vector<std::uint64_t> segments{take_counters(graph.draws[0])};
   const bool tracing = detail::context().trace != nullptr;
   for (const Node& node : graph.nodes) {
-    std::vector<Tensor> operands, made(node.out.size());
+    std::vector<Tensor> operands, results(node.out.size());
     for (const ValueId value : node.in) operands.push_back(take(value));
     std::optional<ops::Unrecorded> unrecorded;
     if (node.unrecorded) unrecorded.emplace();
     if (control_attrs(node) != nullptr && !tracing) {
-      interpret_control(node, operands, made, site);
+      interpret_control(node, operands, results, site);
     } else {
       ops::AttrsBox attrs(node.attrs.ref());
       if (node.op->reseed != nullptr) {
         node.op->reseed(attrs.data(), node.attrs.ref().data(), seed, segments);
       }
-      ops::apply_into(*node.op, operands, attrs.ref(), site, made);
+      ops::apply_into(*node.op, operands, attrs.ref(), site, results);
     }
     if (node.random && node.op->reseed == nullptr) {
       segments.push_back(take_counters(graph.draws[segments.size()]));
     }
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      if (uses[node.out[i]] > 0) values[node.out[i]] = std::move(made[i]);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (uses[node.out[i]] > 0) values[node.out[i]] = std::move(results[i]);
     }
   }
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = take(graph.results[i]);

@@ -1,5 +1,6 @@
 #include "graph/program.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "core/raise.h"
@@ -118,33 +119,54 @@ std::uint64_t take_counters(std::uint64_t count) {
   return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
 }
 
+Program::Program(std::shared_ptr<const Code> code) : code_(std::move(code)) {
+  for (const Code::Control& control : code_->controls) {
+    auto& bodies = bodies_.emplace_back();
+    for (const auto& body : control.bodies) bodies.push_back(std::make_unique<Program>(body));
+  }
+  if (auto* const look = on_program_built.load(std::memory_order_relaxed)) look(*code_);
+}
+
+Program::~Program() = default;
+
+std::size_t Program::stack_bytes() const {
+  std::size_t most = stack_bytes_.load(std::memory_order_relaxed);
+  for (const auto& bodies : bodies_) {
+    for (const auto& body : bodies) most = std::max(most, body->stack_bytes());
+  }
+  return most;
+}
+
 std::unique_ptr<Program::Frame> Program::new_frame() const {
   auto frame = std::make_unique<Frame>();
-  frame->views = views_;
-  frame->bases.resize(buffers_.size());
-  frame->inputs.resize(graph_.inputs.size());
-  frame->held.reserve(graph_.inputs.size() + graph_.variables.size() + result_buffers_);
-  frame->locks.reserve(assigned_.size());
-  frame->pinned.reserve(assigned_.size());
-  frame->old.reserve(2 * assigned_.size());
-  for (const Node* node : random_) frame->random.emplace_back(node->attrs.ref());
-  frame->segments.reserve(graph_.draws.size());
+  const Graph& graph = code_->graph;
+  frame->views = code_->views;
+  frame->bases.resize(code_->buffers.size());
+  frame->inputs.resize(graph.inputs.size());
+  frame->held.reserve(graph.inputs.size() + graph.variables.size() + code_->result_buffers);
+  frame->locks.reserve(code_->assigned.size());
+  frame->pinned.reserve(code_->assigned.size());
+  frame->old.reserve(2 * code_->assigned.size());
+  for (const Node* node : code_->random) frame->random.emplace_back(node->attrs.ref());
+  frame->segments.reserve(graph.draws.size());
   return frame;
 }
 
-void Program::patch(Frame& frame, std::span<const Patch> patches) {
-  for (const Patch& patch : patches) {
+void Program::patch(Frame& frame, std::span<const Code::Patch> patches) {
+  for (const Code::Patch& patch : patches) {
     frame.views[patch.view].data = frame.bases[patch.buffer] + patch.bytes;
   }
 }
 
 void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
                         std::source_location site) {
+  const Code& code = *code_;
+  const Graph& graph = code.graph;
   const std::span<const ops::KernelView> views = frame.views;
   detail::MemoryWatch* watches = detail::context().watch;
   ops::Problem problem;
   for (std::size_t i = begin; i < end; ++i) {
-    const Step& step = steps_[i];
+    const Code::Step& step = code.steps[i];
     ops::KernelArgs args{.in = views.subspan(step.first, step.inputs),
                          .out = views.subspan(step.first + step.inputs, step.outputs),
                          .attrs = step.attrs,
@@ -153,30 +175,30 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
     if (step.control >= 0) {
       run_control(step, args, site);
       if (step.node->random)
-        frame.segments.push_back(take_counters(graph_.draws[frame.segments.size()]));
+        frame.segments.push_back(take_counters(graph.draws[frame.segments.size()]));
       continue;
     }
     if (step.random >= 0) {
-      ops::AttrsBox& own = frame.random[static_cast<std::size_t>(step.random)];
+      ops::AttrsBox& reseeded = frame.random[static_cast<std::size_t>(step.random)];
       const std::uint64_t seed = detail::context().random->seed.load(std::memory_order_relaxed);
-      step.op->reseed(own.data(), step.attrs.data(), seed, frame.segments);
-      args.attrs = own.ref();
+      step.op->reseed(reseeded.data(), step.attrs.data(), seed, frame.segments);
+      args.attrs = reseeded.ref();
     }
     StorageRef form;
     if (step.form >= 0) {
-      const InputForm& input = forms_[static_cast<std::size_t>(step.form)];
-      form = ops::form_of(input.wanted, *frame.held[graph_.inputs.size() + input.variable].get(),
+      const Code::InputForm& input = code.forms[static_cast<std::size_t>(step.form)];
+      form = ops::form_of(input.wanted, *frame.held[graph.inputs.size() + input.variable].get(),
                           args.in[input.wanted.input].data);
       if (form) args.form = form->data;
     }
     const detail::RunningOp running{
         .op = step.op->name,
-        .function = graph_.function.get(),
+        .function = graph.function.get(),
         .site = step.node != nullptr && step.node->site.line() != 0 ? step.node->site : site};
     detail::OpWatch watch(watches);
     ops::run_step(running, step.run, args);
     if (problem.format != nullptr) [[unlikely]]
-      raise_in_step(problem, *step.op, step.node, graph_.function.get(), site);
+      raise_in_step(problem, *step.op, step.node, graph.function.get(), site);
     if (watch) [[unlikely]]
       watch.end(running, args.in, args.out);
   }
@@ -186,25 +208,32 @@ void Program::run_steps(Frame& frame, std::size_t begin, std::size_t end,
 class Program::Call {
  public:
   Call(Program& program, std::source_location site)
-      : p_(program), frame_(program), context_(detail::context()), site_(site) {}
+      : program_(program),
+        code_(program.code()),
+        graph_(code_.graph),
+        frame_(program),
+        context_(detail::context()),
+        site_(site) {}
 
   void run(std::span<const Tensor> in, std::span<Tensor> out, Donation* donation) {
     hold(in);
     find_memory();
-    p_.patch(*frame_, p_.patches_);
-    frame_->segments.assign(1, take_counters(p_.graph_.draws[0]));
-    p_.run_steps(*frame_, 0, p_.writes_begin_, site_);
+    patch(*frame_, code_.patches);
+    frame_->segments.assign(1, take_counters(graph_.draws[0]));
+    program_.run_steps(*frame_, 0, code_.writes_begin, site_);
     if (donation != nullptr) donation->take(frame_->held);
     make_results(out);  // before the first write: it is the last that may find no memory
     begin_writes();
     if (donation != nullptr) donation->end();
-    p_.run_steps(*frame_, p_.writes_begin_, p_.steps_.size(), site_);
+    program_.run_steps(*frame_, code_.writes_begin, code_.steps.size(), site_);
     finish_writes();
   }
 
  private:
+  using Where = Code::Where;
+
   void hold(std::span<const Tensor> in) {
-    const detail::Label* function = p_.graph_.function.get();
+    const detail::Label* function = graph_.function.get();
     for (std::size_t i = 0; i < in.size(); ++i) {
       const Header& header = *Access::header(in[i]);
       if (!is_usable(header, context_)) [[unlikely]] {
@@ -214,24 +243,24 @@ class Program::Call {
       frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
     }
     variables_ = frame_->held.size();
-    for (const VariableUse& use : p_.graph_.variables) {
+    for (const VariableUse& use : graph_.variables) {
       frame_->held.push_back(held_value(use, context_, function, site_));
     }
     results_ = frame_->held.size();
-    frame_->held.resize(results_ + p_.result_buffers_);
+    frame_->held.resize(results_ + code_.result_buffers);
   }
 
   void find_memory() {
-    if (p_.arena_bytes_ != 0) arena_ = allocate(p_.arena_bytes_);
-    for (std::size_t b = 0; b < p_.buffers_.size(); ++b) {
-      const Buffer& buffer = p_.buffers_[b];
+    if (code_.arena.bytes != 0) arena_ = allocate(code_.arena.bytes);
+    for (std::size_t b = 0; b < code_.buffers.size(); ++b) {
+      const Code::Buffer& buffer = code_.buffers[b];
       std::byte*& base = frame_->bases[b];
       switch (buffer.where) {
         case Where::input:
           base = frame_->inputs[buffer.index];
           break;
         case Where::capture:
-          base = p_.graph_.captures[buffer.index].header().storage->data;
+          base = graph_.captures[buffer.index].header().storage->data;
           break;
         case Where::variable:
           base = frame_->held[variables_ + buffer.index]->data;
@@ -239,7 +268,7 @@ class Program::Call {
         case Where::assigned:
           break;
         case Where::constant:
-          base = p_.graph_.constants[buffer.index].storage().data;
+          base = graph_.constants[buffer.index].storage().data;
           break;
         case Where::arena:
           base = arena_ ? arena_->data + buffer.offset : nullptr;
@@ -253,12 +282,12 @@ class Program::Call {
   }
 
   StorageRef allocate(std::size_t bytes) const {
-    return StorageRef(detail::allocate_storage(p_.graph_.device, bytes, context_.session));
+    return StorageRef(detail::allocate_storage(graph_.device, bytes, context_.session));
   }
 
   void make_results(std::span<Tensor> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const Place& place = p_.places_[p_.graph_.results[i]];
+      const Code::Place& place = code_.places[graph_.results[i]];
       Layout layout = place.layout;
       StorageRef storage = bytes_of(place, layout);
       out[i] =
@@ -269,8 +298,8 @@ class Program::Call {
   // From here on nobody else reads the variables that change, and nothing can fail: each is written
   // where it lies, or, when somebody still uses those bytes, to new ones.
   void begin_writes() {
-    for (const Assigned& assigned : p_.assigned_) {
-      const auto& variable = p_.graph_.variables[assigned.variable].variable;
+    for (const Code::Assigned& assigned : code_.assigned) {
+      const auto& variable = graph_.variables[assigned.variable].variable;
       frame_->locks.emplace_back(variable->mutex);
       Header& slot = *variable->value.get();
       if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site_});
@@ -283,19 +312,19 @@ class Program::Call {
       StorageRef target = alone ? share(slot.storage) : allocate(slot.storage->nbytes);
       frame_->old.push_back(std::exchange(held, std::move(target)));  // steps may still read it
     }
-    for (const Assigned& assigned : p_.assigned_) {
+    for (const Code::Assigned& assigned : code_.assigned) {
       if (assigned.in_place)
         give(assigned, share(frame_->held[variables_ + assigned.variable].get()));
     }
-    for (const Patch& patch : p_.late_patches_) {
-      const std::uint32_t variable = p_.buffers_[patch.buffer].index;
+    for (const Code::Patch& patch : code_.late_patches) {
+      const std::uint32_t variable = code_.buffers[patch.buffer].index;
       frame_->bases[patch.buffer] = frame_->held[variables_ + variable]->data;
     }
-    p_.patch(*frame_, p_.late_patches_);
+    patch(*frame_, code_.late_patches);
   }
 
-  void give(const Assigned& assigned, StorageRef value) {
-    Header& slot = *p_.graph_.variables[assigned.variable].variable->value.get();
+  void give(const Code::Assigned& assigned, StorageRef value) {
+    Header& slot = *graph_.variables[assigned.variable].variable->value.get();
     if (slot.storage == value.get()) {
       detail::drop_forms(*slot.storage);
       frame_->old.push_back(std::move(value));
@@ -309,8 +338,8 @@ class Program::Call {
   }
 
   // The storage of a place; `layout`, the place's, becomes one over that storage.
-  StorageRef bytes_of(const Place& place, Layout& layout) const {
-    const Buffer& buffer = p_.buffers_[place.buffer];
+  StorageRef bytes_of(const Code::Place& place, Layout& layout) const {
+    const Code::Buffer& buffer = code_.buffers[place.buffer];
     switch (buffer.where) {
       case Where::input: {
         Storage* storage = frame_->held[buffer.index].get();
@@ -319,11 +348,11 @@ class Program::Call {
         return share(storage);
       }
       case Where::capture:
-        return share(p_.graph_.captures[buffer.index].header().storage);
+        return share(graph_.captures[buffer.index].header().storage);
       case Where::variable:
         return share(frame_->held[variables_ + buffer.index].get());
       case Where::constant:
-        return share(&p_.graph_.constants[buffer.index].storage());
+        return share(&graph_.constants[buffer.index].storage());
       case Where::result:
         return share(frame_->held[results_ + buffer.index].get());
       case Where::assigned:
@@ -334,12 +363,14 @@ class Program::Call {
   }
 
   void finish_writes() {
-    for (const Assigned& assigned : p_.assigned_) {
+    for (const Code::Assigned& assigned : code_.assigned) {
       if (!assigned.in_place) give(assigned, share(frame_->held[results_ + assigned.result].get()));
     }
   }
 
-  Program& p_;
+  Program& program_;
+  const Code& code_;
+  const Graph& graph_;
   FrameLease frame_;
   detail::Context& context_;
   std::source_location site_;
@@ -353,7 +384,7 @@ void Program::run(std::span<const Tensor> in, std::span<Tensor> out, std::source
   try {
     Call(*this, site).run(in, out, donation);
   } catch (OutOfMemoryError& error) {
-    const detail::Label* function = graph_.function.get();
+    const detail::Label* function = code_->graph.function.get();
     detail::add_use(error, site, function != nullptr ? label_text(*function) : "call");
     throw;
   }

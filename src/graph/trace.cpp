@@ -111,8 +111,8 @@ Tensor Trace::import(const Tensor& outer, const std::shared_ptr<detail::Variable
 }
 
 Tensor Trace::capture(Header& header, std::source_location site) {
-  if (const auto found = captured_.find(header.id); found != captured_.end()) {
-    return symbols_[found->second];
+  if (const auto symbol = captured_.find(header.id); symbol != captured_.end()) {
+    return symbols_[symbol->second];
   }
   detail::Saved saved(new_saved(header, Category::other, graph_.function));
   if (header.storage->session.load(std::memory_order_relaxed) == nullptr) {

@@ -20,9 +20,9 @@ struct ThreadContext {
 
 Context& last_resort() {
   static Context* context = [] {
-    auto* made = new Context;
-    made->random = &default_random();
-    return made;
+    auto* fallback = new Context;
+    fallback->random = &default_random();
+    return fallback;
   }();
   return *context;
 }

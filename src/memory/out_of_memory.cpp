@@ -47,15 +47,15 @@ class Survey {
     });
     // Again, so that each is held while its story is told.
     for_each_holder([&](Header& header) {
-      const auto found = storages.find(header.storage);
-      if (found == storages.end() || !found->second.only_small_views) return;
-      if (found->second.view != header.id) return;
+      const auto entry = storages.find(header.storage);
+      if (entry == storages.end() || !entry->second.only_small_views) return;
+      if (entry->second.view != header.id) return;
       views_.push_back(
           {fmt::format("{} (born {} {}) uses {} of the {} it holds", make_story(header).title(),
                        site_text(header.birth.site), header.birth.op,
                        bytes_text(header.layout.nbytes()), bytes_text(header.storage->nbytes)),
            header.storage->nbytes});
-      storages.erase(found);
+      storages.erase(entry);
     });
     auto* list = list_functions.load();
     if (session == nullptr && list != nullptr) list(functions_);

@@ -177,8 +177,9 @@ bool call_stacks() { return detail::keeps_call_stacks(); }
 std::vector<std::string> CallStack::lines() const {
   std::vector<std::string> lines;
   if (empty()) return lines;
-  std::string own_name;
-  const void* own = detail::module_of(reinterpret_cast<const void*>(&set_call_stacks), own_name);
+  std::string library_name;
+  const void* library =
+      detail::module_of(reinterpret_cast<const void*>(&set_call_stacks), library_name);
   std::vector<std::pair<std::string, std::string>> rows;
   for (const void* frame : *frames_) {
     // The address of a call is where it returns to: one back is in the call.
@@ -186,8 +187,8 @@ std::vector<std::string> CallStack::lines() const {
     std::string module_name;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): it is one
     const void* module = detail::module_of(reinterpret_cast<const void*>(address), module_name);
-    const bool shared = own_name.find(".so") != own_name.npos;
-    if (module == own && shared) continue;
+    const bool shared = library_name.find(".so") != library_name.npos;
+    if (module == library && shared) continue;
     bool last = false;
     for (const detail::Frame& at : detail::frames_at(address)) {
       last = last || at.symbol == "main";

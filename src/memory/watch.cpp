@@ -146,8 +146,8 @@ std::string remedy_for(const SiteCount& count) {
 }  // namespace
 
 struct GrowthWatch::State {
-  explicit State(GrowthWatchOptions given)
-      : options(std::move(given)),
+  explicit State(GrowthWatchOptions watch_options)
+      : options(std::move(watch_options)),
         session(detail::context().session),
         bytes(options.iterations),
         holders(options.iterations) {
@@ -173,7 +173,7 @@ struct GrowthWatch::State {
     const int missing = std::min(bytes.missing(), holders.missing());
     if (missing > kLooks || std::max(bytes.rising(), holders.rising()) == 0) {
       looks.clear();
-      found.clear();
+      growing_sites.clear();
       next_look = 0;
     }
     if (missing > kLooks || steps < next_look) return;
@@ -191,7 +191,7 @@ struct GrowthWatch::State {
 
   // What became more from the first look to the last, and in none of them less.
   void judge() {
-    found.clear();
+    growing_sites.clear();
     if (looks.size() < 2) return;
     const Look& first = looks.front();
     const Look& last = looks.back();
@@ -208,19 +208,19 @@ struct GrowthWatch::State {
       const auto earlier = first.census.find(key);
       const double had =
           earlier == first.census.end() ? 0 : static_cast<double>(earlier->second.bytes);
-      found.push_back({count.site, key.op, key.owner, each,
-                       std::max(0.0, static_cast<double>(count.bytes) - had) / between,
-                       count.holders, count.bytes, count.small_views * 2 > count.holders,
-                       remedy_for(count)});
+      growing_sites.push_back({count.site, key.op, key.owner, each,
+                               std::max(0.0, static_cast<double>(count.bytes) - had) / between,
+                               count.holders, count.bytes, count.small_views * 2 > count.holders,
+                               remedy_for(count)});
     }
-    std::ranges::stable_sort(found, [](const GrowingSite& a, const GrowingSite& b) {
+    std::ranges::stable_sort(growing_sites, [](const GrowingSite& a, const GrowingSite& b) {
       return std::tuple(a.bytes_per_iteration, a.tensors_per_iteration) >
              std::tuple(b.bytes_per_iteration, b.tensors_per_iteration);
     });
     bytes_each = static_cast<double>(last.bytes - first.bytes) / between;
   }
 
-  bool growing() const { return !found.empty(); }
+  bool growing() const { return !growing_sites.empty(); }
 
   GrowthReport report() const {
     GrowthReport report{options.name,
@@ -229,7 +229,7 @@ struct GrowthWatch::State {
                         std::max(bytes.rising(), holders.rising()),
                         0,
                         detail::live_bytes(session),
-                        found};
+                        growing_sites};
     if (growing()) report.bytes_per_iteration = bytes_each;
     return report;
   }
@@ -251,7 +251,7 @@ struct GrowthWatch::State {
   Rises bytes, holders;
   std::uint64_t next_look = 0;
   std::vector<Look> looks;
-  std::vector<GrowingSite> found;
+  std::vector<GrowingSite> growing_sites;
   double bytes_each = 0;
   bool warned = false;
 };

@@ -148,7 +148,7 @@ void align_points(std::vector<std::string>& texts) {
   std::size_t longest = 0;
   for (const std::string& text : texts) longest = std::max(longest, after_point(text));
   for (std::string& text : texts) {
-    if (const std::size_t own = after_point(text); own != 0) text.append(longest - own, ' ');
+    if (const std::size_t tail = after_point(text); tail != 0) text.append(longest - tail, ' ');
   }
 }
 

@@ -18,6 +18,15 @@ TEST(L27, a_result_takes_the_bytes) {
   EXPECT_TRUE(x.is_disposed());
 }
 
+TEST(L27, a_result_takes_the_bytes_that_its_step_reads_through_a_view) {
+  Function f = function("rows", [](Tensor x) { return softmax(reshape(x, {2, 2})); });
+  const Tensor x = tensor({1.f, 1.f, 2.f, 2.f});
+  const float* bytes = bytes_of(x);
+  const Tensor y = f(donate(x));
+  EXPECT_EQ(floats(y), (Floats{0.5, 0.5, 0.5, 0.5}));
+  EXPECT_EQ(bytes_of(y), bytes);
+}
+
 TEST(L27, reading_it_afterwards_names_the_call_that_took_it) {
   Function f = function("step", [](Tensor x) { return x + 1.f; });
   const Tensor x = tensor({1.f}).set_name("x");

@@ -157,6 +157,12 @@ TEST(Function, dying_values_lend_their_bytes) {
   EXPECT_EQ(f.traces()[0].arena_bytes, 4032u);  // one buffer of 4000 bytes, in units of 64
 }
 
+TEST(Function, what_is_returned_only_as_a_copy_lies_in_the_arena) {
+  Function f = function("columns", [](Tensor x) { return reshape(transpose(softmax(x)), {1000}); });
+  f(zeros({10, 100}));
+  EXPECT_EQ(f.traces()[0].arena_bytes, 4032u);
+}
+
 TEST(Function, plan_shows_where_values_lie) {
   Function f = function("plan", [](Tensor x) { return softmax(matmul(softmax(x), x)); });
   EXPECT_TRUE(f.plan().buffers.empty());

@@ -59,9 +59,9 @@ std::string fault_of(const PlanView& plan) {
 }
 
 void check_every_plan() {
-  graph::on_program_built = [](const graph::Program& program) {
-    const std::string fault = fault_of(program.plan_view());
-    if (!fault.empty()) ADD_FAILURE() << fault << " in\n" << dump(program.optimised());
+  graph::on_program_built = [](const graph::Code& code) {
+    const std::string fault = fault_of(plan_view(code));
+    if (!fault.empty()) ADD_FAILURE() << fault << " in\n" << dump(code.graph);
   };
 }
 

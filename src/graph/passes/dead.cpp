@@ -1,15 +1,13 @@
 #include <algorithm>
 
 #include "graph/passes/passes.h"
+#include "graph/passes/rewrite.h"
 
 namespace tenure::graph {
 
 Graph remove_dead(Graph graph) {
   std::vector<bool> wanted(graph.values.size(), false);
-  for (const ValueId value : graph.results) wanted[value] = true;
-  for (const VariableUse& use : graph.variables) {
-    if (use.assigned) wanted[*use.assigned] = true;
-  }
+  for (const ValueId value : ends(graph)) wanted[value] = true;
   std::vector<bool> live(graph.nodes.size());
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];

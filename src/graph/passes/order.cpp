@@ -1,31 +1,30 @@
-// From a graph to tasks and buffers, as the program's builder will place them, and back.
+// From a graph to tasks and buffers, and back.
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "graph/control.h"
 #include "graph/passes/passes.h"
-#include "graph/passes/rewrite.h"
 #include "graph/passes/schedule.h"
+#include "graph/shared_bytes.h"
 #include "ops/step.h"
 
 namespace tenure::graph {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t aligned(std::size_t bytes) {
-  return (static_cast<std::int64_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 class Orderer {
  public:
   explicit Orderer(Graph graph)
       : graph_(std::move(graph)),
-        seen_(see_given(graph_)),
+        bytes_(graph_),
         made_by_(graph_.values.size(), -1),
-        read_last_by_(graph_.values.size(), -1),
-        kept_(graph_.values.size(), false) {
+        read_last_by_(graph_.values.size(), -1) {
     schedule_.bytes.assign(graph_.values.size(), 0);
+    for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+      const auto value = static_cast<ValueId>(v);
+      if (bytes_.is_view(value) || !bytes_.in_arena(value)) continue;
+      schedule_.bytes[v] = static_cast<std::int64_t>(aligned(bytes_.layout(value).nbytes()));
+    }
     for (const VariableUse& use : graph_.variables) {
       if (use.read && use.assigned) old_value_.emplace(*use.assigned, *use.read);
     }
@@ -36,13 +35,11 @@ class Orderer {
     std::vector<bool> is_view(graph_.nodes.size(), false);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      const bool expressible = see(graph_, node, seen_);
       // A view of one value is there as soon as that is; one that waits for others is a task.
-      is_view[n] = node.op->view != nullptr && expressible && node.in.size() == 1;
+      is_view[n] = node.op->view != nullptr && bytes_.is_view(node.out[0]) && node.in.size() == 1;
       if (is_view[n]) made_by_[node.out[0]] = made_by_[node.in[0]];
       if (!is_view[n]) add_task(n);
     }
-    size_buffers();
     return in_order(best_order(schedule_), is_view);
   }
 
@@ -53,7 +50,7 @@ class Orderer {
     Task& task = schedule_.tasks.emplace_back();
     node_of_task_.push_back(n);
     for (const ValueId value : node.in) {
-      const ValueId root = seen_[value].root;
+      const ValueId root = bytes_.root(value);
       if (std::exchange(read_last_by_[root], index) != index) {
         task.reads.push_back(static_cast<int>(root));
       }
@@ -76,22 +73,24 @@ class Orderer {
     }
     for (const ValueId value : node.out) {
       made_by_[value] = index;
-      if (seen_[value].root == value) task.writes.push_back(static_cast<int>(value));
+      if (!bytes_.is_view(value)) task.writes.push_back(static_cast<int>(value));
     }
     if (node.op->view != nullptr || control_attrs(node) != nullptr) return;
-    task.extra = extra_bytes(node);
-    for (std::size_t i = 0; i < node.in.size(); ++i) {
-      if (may_take(node, i)) task.takes.push_back(static_cast<int>(seen_[node.in[i]].root));
-    }
+    task.extra = static_cast<std::int64_t>(extra_bytes(node));
+    if (!bytes_.in_arena(node.out[0])) return;
+    std::ranges::copy_if(task.reads, std::back_inserter(task.takes), [&](int read) {
+      const auto root = static_cast<ValueId>(read);
+      return bytes_.in_arena(root) && bytes_.may_take(node, root, 0);
+    });
   }
 
   // Copies of inputs that the kernel cannot read as they lie, and scratch.
-  std::int64_t extra_bytes(const Node& node) const {
-    std::int64_t bytes = 0;
+  std::size_t extra_bytes(const Node& node) const {
+    std::size_t bytes = 0;
     std::vector<Layout> layouts;
     layouts.reserve(node.in.size() + node.out.size());
     for (const ValueId value : node.in) {
-      layouts.push_back(seen_[value].layout);
+      layouts.push_back(bytes_.layout(value));
       const std::size_t input = layouts.size() - 1;
       if (ops::accepts(*node.op, node.attrs.ref(), input, layouts.back(),
                        graph_.values[node.out[0]].shape)) {
@@ -102,7 +101,7 @@ class Orderer {
     }
     const ops::Kernel* kernel = kernel_of(graph_, node);
     if (kernel == nullptr || kernel->scratch_bytes == nullptr) return bytes;
-    for (const ValueId value : node.out) layouts.push_back(seen_[value].layout);
+    for (const ValueId value : node.out) layouts.push_back(bytes_.layout(value));
     std::vector<ops::KernelView> views;
     views.reserve(layouts.size());
     for (const Layout& layout : layouts) views.push_back(ops::view_of(layout));
@@ -110,34 +109,6 @@ class Orderer {
     return bytes + aligned(kernel->scratch_bytes({.in = all.first(node.in.size()),
                                                   .out = all.subspan(node.in.size()),
                                                   .attrs = node.attrs.ref()}));
-  }
-
-  // Whether the first result may lie where input `i` lay, if nobody reads that later.
-  bool may_take(const Node& node, std::size_t i) const {
-    const Seen& in = seen_[node.in[i]];
-    const Layout& out = seen_[node.out[0]].layout;
-    if (!ops::may_take(*node.op, node.attrs.ref(), i, in.layout, 0, out)) return false;
-    const auto uses =
-        std::ranges::count_if(node.in, [&](ValueId other) { return seen_[other].root == in.root; });
-    return made_by_[in.root] >= 0 && uses == 1 && seen_[in.root].layout.nbytes() == out.nbytes();
-  }
-
-  // Results and what variables are assigned lie outside the arena, and lend their bytes to nobody.
-  void size_buffers() {
-    const auto keep = [&](ValueId value) { kept_[seen_[value].root] = true; };
-    std::ranges::for_each(graph_.results, keep);
-    for (const VariableUse& use : graph_.variables) {
-      if (use.assigned) keep(*use.assigned);
-    }
-    for (std::size_t v = 0; v < seen_.size(); ++v) {
-      if (made_by_[v] < 0 || seen_[v].root != v || kept_[v]) continue;
-      schedule_.bytes[v] = aligned(seen_[v].layout.nbytes());
-    }
-    for (Task& task : schedule_.tasks) {
-      const bool own = task.writes.empty() || kept_[static_cast<std::size_t>(task.writes[0])];
-      std::erase_if(task.takes,
-                    [&](int buffer) { return own || kept_[static_cast<std::size_t>(buffer)]; });
-    }
   }
 
   Graph in_order(const std::vector<int>& tasks, const std::vector<bool>& is_view) {
@@ -175,10 +146,9 @@ class Orderer {
   }
 
   Graph graph_;
-  std::vector<Seen> seen_;
+  SharedBytes bytes_;
   std::vector<int> made_by_;  // of values: the task after which they are there, -1 for given ones
   std::vector<int> read_last_by_;  // of roots: the last task so far
-  std::vector<bool> kept_;         // of roots
   std::vector<std::size_t> node_of_task_;
   // A variable's new value can lie over the old one if those that read the old one come first.
   std::unordered_map<ValueId, ValueId> old_value_;

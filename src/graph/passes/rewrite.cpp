@@ -20,6 +20,14 @@ const ops::Kernel* kernel_of(const Graph& graph, const Node& node) {
   return kernel.run != nullptr ? &kernel : nullptr;
 }
 
+std::vector<ValueId> ends(const Graph& graph) {
+  std::vector<ValueId> values = graph.results;
+  for (const VariableUse& use : graph.variables) {
+    if (use.assigned) values.push_back(*use.assigned);
+  }
+  return values;
+}
+
 Renaming::Renaming(const Graph& graph) : by_(graph.values.size()) {
   std::iota(by_.begin(), by_.end(), ValueId{0});
 }

@@ -17,20 +17,22 @@ bool is_plain(const Node& node);
 // The kernel that runs a node, or nullptr where there is none (a view, control flow, a dtype).
 const ops::Kernel* kernel_of(const Graph& graph, const Node& node);
 
+// What a call leaves behind: results, then what is assigned to variables.
+std::vector<ValueId> ends(const Graph& graph);
+
 // Values for which others stand in.
 class Renaming {
  public:
   explicit Renaming(const Graph& graph);
   void set(ValueId value, ValueId by) { by_[value] = by; }
   void rename_inputs(Node& node) const;
-  void rename_ends(Graph& graph) const;  // results, and what is assigned to variables
+  void rename_ends(Graph& graph) const;
 
  private:
   std::vector<ValueId> by_;
 };
 
-// How a value lies over the bytes of another, itself where it is no view. The program's builder
-// arrives at the same layouts.
+// How a value lies over the bytes of another, itself where it is no view.
 struct Seen {
   static constexpr ValueId kNotMade = std::numeric_limits<ValueId>::max();
   ValueId root = kNotMade;

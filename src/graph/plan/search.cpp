@@ -275,25 +275,25 @@ Found search(std::span<const Buffer> buffers, std::int64_t capacity, Clock::time
     const int round = attempt / static_cast<int>(kOrders.size());
     // From the second round on the keys are shaken a little, so that no run repeats another.
     std::uniform_real_distribution<double> shake(1, 1 + kShake * std::min(round, 5));
-    std::vector<std::array<double, 3>> own;
-    own.reserve(keys.size());
+    std::vector<std::array<double, 3>> sort_keys;
+    sort_keys.reserve(keys.size());
     for (const Keys& key : keys) {
-      own.push_back({-key[static_cast<std::size_t>(a)] * shake(random),
-                     -key[static_cast<std::size_t>(b)], -key[static_cast<std::size_t>(c)]});
+      sort_keys.push_back({-key[static_cast<std::size_t>(a)] * shake(random),
+                           -key[static_cast<std::size_t>(b)], -key[static_cast<std::size_t>(c)]});
     }
     std::vector<std::size_t> order(items.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return own[i]; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sort_keys[i]; });
     std::vector<Item> in_order;
     in_order.reserve(items.size());
     for (const std::size_t i : order) in_order.push_back(items[i]);
     Search run(std::move(in_order), sections, capacity);
-    const Found found = run.run(round == 0 ? kNodesAtFirst : kNodes * luby(round), deadline);
-    if (found == Found::plan) {
+    const Found outcome = run.run(round == 0 ? kNodesAtFirst : kNodes * luby(round), deadline);
+    if (outcome == Found::plan) {
       offsets.assign(buffers.size(), 0);
       for (std::size_t i = 0; i < items.size(); ++i) offsets[run.items()[i].buffer] = run.offset(i);
     }
-    if (found != Found::out_of_time || run.past_deadline()) return found;
+    if (outcome != Found::out_of_time || run.past_deadline()) return outcome;
   }
 }
 
