@@ -21,55 +21,39 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
 
-// One vector of each operand, loaded and stored whole or in part by `at`.
-template <class At, class V, class T>
-HWY_INLINE void update(const T* const* in, T* const* out, const At& at, const V* number) {
-  const auto mean = at.load(in[1]), square = at.load(in[2]), gradient = at.load(in[3]);
-  const auto new_mean = hn::Add(hn::Mul(mean, number[0]), hn::Mul(gradient, number[1]));
-  const auto new_square =
-      hn::Add(hn::Mul(square, number[2]), hn::Mul(hn::Mul(gradient, gradient), number[3]));
-  const auto step = hn::Div(hn::Mul(new_mean, number[4]), hn::Add(hn::Sqrt(new_square), number[5]));
-  at.store(hn::Sub(at.load(in[0]), step), out[0]);
-  at.store(new_mean, out[1]);
-  at.store(new_square, out[2]);
-}
-
 // In: value, mean, square, gradient. Out: value, mean, square.
 // Numbers: beta_1, 1 - beta_1, beta_2, 1 - beta_2, rate, epsilon.
 template <class T>
-HWY_INLINE void update_all(const T* const* in, T* const* out, const T* numbers,
-                           std::int64_t count) {
+HWY_INLINE void update(const T* const* in, T* const* out, const T* numbers, std::int64_t count) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> number[6];
   for (std::size_t i = 0; i < 6; ++i) number[i] = hn::Set(d, numbers[i]);
-  struct Whole {
-    decltype(d) tag;
-    std::int64_t i;
-    HWY_INLINE auto load(const T* src) const { return hn::LoadU(tag, src + i); }
-    HWY_INLINE void store(hn::Vec<decltype(d)> v, T* dst) const { hn::StoreU(v, tag, dst + i); }
-  };
-  struct Part {
-    decltype(d) tag;
-    std::int64_t i;
-    std::size_t count;
-    HWY_INLINE auto load(const T* src) const { return load_first(tag, src + i, count); }
-    HWY_INLINE void store(hn::Vec<decltype(d)> v, T* dst) const {
-      store_first(tag, v, dst + i, count);
-    }
+  const auto step = [&]<bool kPartial>(std::int64_t i, std::bool_constant<kPartial>) HWY_ATTR {
+    const auto left = static_cast<std::size_t>(count - i);
+    const auto load = [&](int k) HWY_ATTR { return load_lanes<kPartial>(d, in[k] + i, left); };
+    const auto value = load(0), mean = load(1), square = load(2), gradient = load(3);
+    const auto new_mean = hn::Add(hn::Mul(mean, number[0]), hn::Mul(gradient, number[1]));
+    const auto new_square =
+        hn::Add(hn::Mul(square, number[2]), hn::Mul(hn::Mul(gradient, gradient), number[3]));
+    const auto change =
+        hn::Div(hn::Mul(new_mean, number[4]), hn::Add(hn::Sqrt(new_square), number[5]));
+    store_lanes<kPartial>(d, hn::Sub(value, change), out[0] + i, left);
+    store_lanes<kPartial>(d, new_mean, out[1] + i, left);
+    store_lanes<kPartial>(d, new_square, out[2] + i, left);
   };
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) update(in, out, Whole{d, i}, number);
-  if (i < count) update(in, out, Part{d, i, static_cast<std::size_t>(count - i)}, number);
+  for (; i + lanes <= count; i += lanes) step(i, std::false_type());
+  if (i < count) step(i, std::true_type());
 }
 
 void update_f32(const float* const* in, float* const* out, const float* numbers,
                 std::int64_t count) {
-  update_all(in, out, numbers, count);
+  update(in, out, numbers, count);
 }
 void update_f64(const double* const* in, double* const* out, const double* numbers,
                 std::int64_t count) {
-  update_all(in, out, numbers, count);
+  update(in, out, numbers, count);
 }
 
 }  // namespace

@@ -99,11 +99,7 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
     T* dst = args.dst[pixel + i] + column;
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      if constexpr (kPartial) {
-        store_first(d, sum[i][v], dst, count);
-      } else {
-        hn::StoreU(sum[i][v], d, dst + v * lanes);
-      }
+      store_lanes<kPartial>(d, sum[i][v], dst + v * lanes, count);
     }
   }
 }
@@ -189,11 +185,7 @@ HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int 
   for (int i = 0; i < R; ++i) {
     T* dst = args.dst + (tap + i) * args.dst_row + column;
     const Vec result = args.accumulate ? hn::Add(load(dst), sum[i]) : sum[i];
-    if constexpr (kPartial) {
-      store_first(d, result, dst, count);
-    } else {
-      hn::StoreU(result, d, dst);
-    }
+    store_lanes<kPartial>(d, result, dst, count);
   }
 }
 

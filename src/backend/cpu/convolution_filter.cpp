@@ -37,13 +37,7 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const T* src) HWY_ATTR {
-    if constexpr (kPartial) {
-      return load_first(d, src, count);
-    } else {
-      return hn::LoadU(d, src);
-    }
-  };
+  const auto load = [&](const T* src) HWY_ATTR { return load_lanes<kPartial>(d, src, count); };
   Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
@@ -73,11 +67,7 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
     for (int v = 0; v < V; ++v) {
       Vec result = sum[i][v];
       if (args.accumulate) result = hn::Add(load(dst + v * lanes), result);
-      if constexpr (kPartial) {
-        store_first(d, result, dst, count);
-      } else {
-        hn::StoreU(result, d, dst + v * lanes);
-      }
+      store_lanes<kPartial>(d, result, dst + v * lanes, count);
     }
   }
 }

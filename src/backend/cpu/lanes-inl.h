@@ -40,6 +40,24 @@ HWY_INLINE void store_first(D d, hn::Vec<D> vector, T* dst, std::size_t count) {
 #endif
 }
 
+// A vector, or with kPartial its first `count` lanes.
+template <bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_lanes(D d, const T* src, std::size_t count) {
+  if constexpr (kPartial) {
+    return load_first(d, src, count);
+  } else {
+    return hn::LoadU(d, src);
+  }
+}
+template <bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_lanes(D d, hn::Vec<D> vector, T* dst, std::size_t count) {
+  if constexpr (kPartial) {
+    store_first(d, vector, dst, count);
+  } else {
+    hn::StoreU(vector, d, dst);
+  }
+}
+
 // An operand that advances with the output, and one that is the same throughout.
 template <class D, class T = hn::TFromD<D>>
 struct Stepped {

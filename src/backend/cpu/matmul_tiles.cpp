@@ -54,13 +54,7 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const T* src) HWY_ATTR {
-    if constexpr (kPartial) {
-      return load_first(d, src, columns);
-    } else {
-      return hn::LoadU(d, src);
-    }
-  };
+  const auto load = [&](const T* src) HWY_ATTR { return load_lanes<kPartial>(d, src, columns); };
   Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
@@ -93,11 +87,7 @@ HWY_INLINE void tile(const TileArgs<T>& args, std::size_t columns) {
       T* to = dst + v * lanes;
       Vec result = sum[i][v];
       if (args.accumulate) result = hn::Add(load(to), result);
-      if constexpr (kPartial) {
-        store_first(d, result, to, columns);
-      } else {
-        hn::StoreU(result, d, to);
-      }
+      store_lanes<kPartial>(d, result, to, columns);
     }
   }
 }
