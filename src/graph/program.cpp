@@ -119,10 +119,13 @@ std::uint64_t take_counters(std::uint64_t count) {
   return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
 }
 
-Program::Program(std::shared_ptr<const Code> code) : code_(std::move(code)) {
+Program::Program(std::shared_ptr<const Graph> written, std::shared_ptr<const Code> code)
+    : written_(std::move(written)), code_(std::move(code)) {
   for (const Code::Control& control : code_->controls) {
     auto& bodies = bodies_.emplace_back();
-    for (const auto& body : control.bodies) bodies.push_back(std::make_unique<Program>(body));
+    for (const auto& [body, body_code] : control.bodies) {
+      bodies.push_back(std::make_unique<Program>(body, body_code));
+    }
   }
   if (auto* const look = on_program_built.load(std::memory_order_relaxed)) look(*code_);
 }
