@@ -25,8 +25,8 @@ using Where = Code::Where;
 
 class Builder {
  public:
-  Builder(std::shared_ptr<const Graph> written, CodeOptions options)
-      : code_(optimised(std::move(written))),
+  Builder(Graph graph, CodeOptions options)
+      : code_(std::move(graph)),
         graph_(code_.graph),
         bytes_(graph_),
         last_use_(last_uses(graph_, bytes_)),
@@ -51,13 +51,6 @@ class Builder {
     int begin = kForever;
     int end = -1;
   };
-
-  static Code optimised(std::shared_ptr<const Graph> written) {
-    Code code;
-    code.written = std::move(written);
-    code.graph = optimise(*code.written);
-    return code;
-  }
 
   std::uint32_t add_buffer(Where where, std::size_t index, std::size_t bytes) {
     code_.buffers.push_back({where, static_cast<std::uint32_t>(index), 0, bytes});
@@ -248,8 +241,8 @@ class Builder {
   void add_control(const Node& node, const ControlAttrs& attrs, std::span<const std::uint32_t> in) {
     Code::Control control;
     for (const auto& body : attrs.bodies) {
-      control.bodies.push_back(make_code(body, {.body = true}));
-      control.arena_bytes = std::max(control.arena_bytes, control.bodies.back()->arena.bytes);
+      control.bodies.push_back({body, make_code(optimise(*body), {.body = true})});
+      control.arena_bytes = std::max(control.arena_bytes, control.bodies.back().code->arena.bytes);
     }
     for (const ValueId value : node.out) control.used.push_back(last_use_[value] >= 0);
     Code::Step step = new_step(node.op, &node, in, node.out);
@@ -356,8 +349,8 @@ class Builder {
 
 }  // namespace
 
-std::shared_ptr<const Code> make_code(std::shared_ptr<const Graph> written, CodeOptions options) {
-  return std::make_shared<const Code>(Builder(std::move(written), std::move(options)).build());
+std::shared_ptr<const Code> make_code(Graph graph, CodeOptions options) {
+  return std::make_shared<const Code>(Builder(std::move(graph), std::move(options)).build());
 }
 
 }  // namespace tenure::graph

@@ -7,7 +7,7 @@ std::size_t held_bytes(const Code& code) {
   for (const Constant& constant : code.graph.constants) bytes += constant.storage().nbytes;
   for (const Capture& capture : code.graph.captures) bytes += capture.header().storage->nbytes;
   for (const Code::Control& control : code.controls) {
-    for (const auto& body : control.bodies) bytes += held_bytes(*body);
+    for (const auto& body : control.bodies) bytes += held_bytes(*body.code);
   }
   return bytes;
 }

@@ -69,7 +69,11 @@ struct Code {
   };
   // A step that runs bodies. Its scratch is their arena, then room for states.
   struct Control {
-    std::vector<std::shared_ptr<const Code>> bodies;
+    struct Body {
+      std::shared_ptr<const Graph> written;
+      std::shared_ptr<const Code> code;
+    };
+    std::vector<Body> bodies;
     std::size_t arena_bytes = 0;  // the most of theirs
     std::vector<bool> used;       // of its outputs
   };
@@ -79,12 +83,10 @@ struct Code {
     double plan_us = 0;           // that placing them took
   };
 
-  Code() = default;
+  explicit Code(Graph of) : graph(std::move(of)) {}
   Code(Code&&) = default;  // a copy's views and steps would point into the original
-  Code& operator=(Code&&) = default;
 
-  std::shared_ptr<const Graph> written;  // as it was traced
-  Graph graph;                           // as it runs
+  Graph graph;  // optimised
   std::vector<Buffer> buffers;
   std::vector<Place> places;  // of each value, then of copies
   std::vector<Step> steps;
@@ -101,9 +103,8 @@ struct Code {
   Arena arena;
 };
 
-// Optimises the graph and places what is left of it.
-std::shared_ptr<const Code> make_code(std::shared_ptr<const Graph> written,
-                                      CodeOptions options = {});
+// Of a graph that is optimised.
+std::shared_ptr<const Code> make_code(Graph graph, CodeOptions options = {});
 
 std::size_t held_bytes(const Code& code);  // constants and captures, its bodies' too
 

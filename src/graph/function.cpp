@@ -13,6 +13,7 @@
 #include "graph/checkpoint.h"
 #include "graph/donation.h"
 #include "graph/free_dims.h"
+#include "graph/passes/passes.h"
 #include "graph/program.h"
 #include "memory/context.h"
 #include "memory/events.h"
@@ -217,8 +218,9 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
   if (!traced) traced = graph::trace_call(call);
   entry.result_shape = std::move(traced->result_shape);
   std::vector<bool> donates = graph::check_donations(traced->graph, donated, site);
-  entry.program = std::make_shared<graph::Program>(graph::make_code(
-      std::make_shared<graph::Graph>(std::move(traced->graph)), {.donated = std::move(donates)}));
+  const auto written = std::make_shared<const graph::Graph>(std::move(traced->graph));
+  entry.program = std::make_shared<graph::Program>(
+      written, graph::make_code(graph::optimise(*written), {.donated = std::move(donates)}));
   return entry;
 }
 
@@ -357,7 +359,7 @@ std::vector<TraceInfo> FunctionCore::traces() const {
   for (const Entry& entry : state_->entries) {
     const graph::Program& program = *entry.program;
     const graph::Code& code = program.code();
-    infos.push_back({signature_of(entry), code.written->nodes.size(), code.steps.size(),
+    infos.push_back({signature_of(entry), program.written().nodes.size(), code.steps.size(),
                      code.arena.bytes, code.arena.bound_bytes, held_bytes(code),
                      program.stack_bytes(), entry.hits, code.arena.plan_us, entry.shared});
   }
@@ -415,8 +417,8 @@ std::string FunctionCore::dump(DumpOptions options) const {
   const std::lock_guard lock(checked(state_, "dump").mutex);
   std::string text;
   for (const Entry& entry : state_->entries) {
-    const graph::Code& code = entry.program->code();
-    text += graph::dump(options.optimised ? code.graph : *code.written);
+    const graph::Program& program = *entry.program;
+    text += graph::dump(options.optimised ? program.code().graph : program.written());
   }
   return text;
 }

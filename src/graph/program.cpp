@@ -119,10 +119,13 @@ std::uint64_t take_counters(std::uint64_t count) {
   return detail::context().random->next.fetch_add(count, std::memory_order_relaxed);
 }
 
-Program::Program(std::shared_ptr<const Code> code) : code_(std::move(code)) {
+Program::Program(std::shared_ptr<const Graph> written, std::shared_ptr<const Code> code)
+    : written_(std::move(written)), code_(std::move(code)) {
   for (const Code::Control& control : code_->controls) {
     auto& bodies = bodies_.emplace_back();
-    for (const auto& body : control.bodies) bodies.push_back(std::make_unique<Program>(body));
+    for (const auto& [body, body_code] : control.bodies) {
+      bodies.push_back(std::make_unique<Program>(body, body_code));
+    }
   }
   if (auto* const look = on_program_built.load(std::memory_order_relaxed)) look(*code_);
 }
@@ -210,7 +213,6 @@ class Program::Call {
   Call(Program& program, std::source_location site)
       : program_(program),
         code_(program.code()),
-        graph_(code_.graph),
         frame_(program),
         context_(detail::context()),
         site_(site) {}
@@ -219,7 +221,7 @@ class Program::Call {
     hold(in);
     find_memory();
     patch(*frame_, code_.patches);
-    frame_->segments.assign(1, take_counters(graph_.draws[0]));
+    frame_->segments.assign(1, take_counters(graph().draws[0]));
     program_.run_steps(*frame_, 0, code_.writes_begin, site_);
     if (donation != nullptr) donation->take(frame_->held);
     make_results(out);  // before the first write: it is the last that may find no memory
@@ -232,8 +234,10 @@ class Program::Call {
  private:
   using Where = Code::Where;
 
+  const Graph& graph() const { return code_.graph; }
+
   void hold(std::span<const Tensor> in) {
-    const detail::Label* function = graph_.function.get();
+    const detail::Label* function = graph().function.get();
     for (std::size_t i = 0; i < in.size(); ++i) {
       const Header& header = *Access::header(in[i]);
       if (!is_usable(header, context_)) [[unlikely]] {
@@ -243,7 +247,7 @@ class Program::Call {
       frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
     }
     variables_ = frame_->held.size();
-    for (const VariableUse& use : graph_.variables) {
+    for (const VariableUse& use : graph().variables) {
       frame_->held.push_back(held_value(use, context_, function, site_));
     }
     results_ = frame_->held.size();
@@ -260,7 +264,7 @@ class Program::Call {
           base = frame_->inputs[buffer.index];
           break;
         case Where::capture:
-          base = graph_.captures[buffer.index].header().storage->data;
+          base = graph().captures[buffer.index].header().storage->data;
           break;
         case Where::variable:
           base = frame_->held[variables_ + buffer.index]->data;
@@ -268,7 +272,7 @@ class Program::Call {
         case Where::assigned:
           break;
         case Where::constant:
-          base = graph_.constants[buffer.index].storage().data;
+          base = graph().constants[buffer.index].storage().data;
           break;
         case Where::arena:
           base = arena_ ? arena_->data + buffer.offset : nullptr;
@@ -282,12 +286,12 @@ class Program::Call {
   }
 
   StorageRef allocate(std::size_t bytes) const {
-    return StorageRef(detail::allocate_storage(graph_.device, bytes, context_.session));
+    return StorageRef(detail::allocate_storage(graph().device, bytes, context_.session));
   }
 
   void make_results(std::span<Tensor> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const Code::Place& place = code_.places[graph_.results[i]];
+      const Code::Place& place = code_.places[graph().results[i]];
       Layout layout = place.layout;
       StorageRef storage = bytes_of(place, layout);
       out[i] =
@@ -299,7 +303,7 @@ class Program::Call {
   // where it lies, or, when somebody still uses those bytes, to new ones.
   void begin_writes() {
     for (const Code::Assigned& assigned : code_.assigned) {
-      const auto& variable = graph_.variables[assigned.variable].variable;
+      const auto& variable = graph().variables[assigned.variable].variable;
       frame_->locks.emplace_back(variable->mutex);
       Header& slot = *variable->value.get();
       if (!try_pin(slot)) raise_disposed(slot, {.op = "call", .site = site_});
@@ -324,7 +328,7 @@ class Program::Call {
   }
 
   void give(const Code::Assigned& assigned, StorageRef value) {
-    Header& slot = *graph_.variables[assigned.variable].variable->value.get();
+    Header& slot = *graph().variables[assigned.variable].variable->value.get();
     if (slot.storage == value.get()) {
       detail::drop_forms(*slot.storage);
       frame_->old.push_back(std::move(value));
@@ -348,11 +352,11 @@ class Program::Call {
         return share(storage);
       }
       case Where::capture:
-        return share(graph_.captures[buffer.index].header().storage);
+        return share(graph().captures[buffer.index].header().storage);
       case Where::variable:
         return share(frame_->held[variables_ + buffer.index].get());
       case Where::constant:
-        return share(&graph_.constants[buffer.index].storage());
+        return share(&graph().constants[buffer.index].storage());
       case Where::result:
         return share(frame_->held[results_ + buffer.index].get());
       case Where::assigned:
@@ -370,7 +374,6 @@ class Program::Call {
 
   Program& program_;
   const Code& code_;
-  const Graph& graph_;
   FrameLease frame_;
   detail::Context& context_;
   std::source_location site_;

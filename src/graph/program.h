@@ -22,13 +22,13 @@ namespace tenure::graph {
 
 class Program {
  public:
-  explicit Program(std::shared_ptr<const Code> code);
+  Program(std::shared_ptr<const Graph> written, std::shared_ptr<const Code> code);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   const Code& code() const { return *code_; }
-  const Graph& written() const { return *code_->written; }
+  const Graph& written() const { return *written_; }
   std::size_t stack_bytes() const;  // the most that a loop in it kept of its states
 
   // One call. `in` are tensors of the graph's inputs' shapes and dtypes; safe from several threads.
@@ -58,6 +58,7 @@ class Program {
   void run_steps(Frame& frame, std::size_t begin, std::size_t end, std::source_location site);
   void run_control(const Code::Step& step, const ops::KernelArgs& args, std::source_location site);
 
+  std::shared_ptr<const Graph> written_;  // as it was traced
   std::shared_ptr<const Code> code_;
   std::vector<std::vector<std::unique_ptr<Program>>> bodies_;  // of the code's controls
   std::atomic<std::size_t> stack_bytes_{0};                    // the most that a loop's stack held

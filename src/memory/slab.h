@@ -78,8 +78,8 @@ class Slab {
     const Listing listing{listings_};
     for (Block* block = blocks_.load(std::memory_order_acquire); block != nullptr;
          block = block->next) {
-      const int made = block->made.load(std::memory_order_acquire);
-      for (int i = 0; i < made; ++i) {
+      const int count = block->chunk_count.load(std::memory_order_acquire);
+      for (int i = 0; i < count; ++i) {
         if (block->chunks[i].is_gone.load()) continue;
         T* objects = objects_of(*block, i);
         for (int k = 0; k < kChunkObjects; ++k) {
@@ -99,8 +99,8 @@ class Slab {
   void for_each(Visit&& visit) {
     for (Block* block = blocks_.load(std::memory_order_acquire); block != nullptr;
          block = block->next) {
-      const int made = block->made.load(std::memory_order_acquire);
-      for (int i = 0; i < made; ++i) {
+      const int count = block->chunk_count.load(std::memory_order_acquire);
+      for (int i = 0; i < count; ++i) {
         if (block->chunks[i].is_gone.load()) continue;
         T* objects = objects_of(*block, i);
         for (int k = 0; k < kChunkObjects; ++k) visit(objects[k]);
@@ -163,7 +163,7 @@ class Slab {
   // What is known of its chunks stands before them, and stays.
   struct Block {
     Block* next = nullptr;
-    std::atomic<int> made{0};  // chunks
+    std::atomic<int> chunk_count{0};
     Chunk chunks[kBlockChunks];
   };
   static_assert(sizeof(Block) <= kTableBytes && kTableBytes % alignof(T) == 0);
@@ -274,16 +274,16 @@ class Slab {
       return *chunk;
     }
     Block* block = blocks_.load(std::memory_order_relaxed);
-    if (block == nullptr || block->made.load(std::memory_order_relaxed) == kBlockChunks) {
+    if (block == nullptr || block->chunk_count.load(std::memory_order_relaxed) == kBlockChunks) {
       Block* older = block;
       block = new (map_objects(kBlockBytes)) Block;
       block->next = older;
       blocks_.store(block, std::memory_order_release);
     }
-    const int made = block->made.load(std::memory_order_relaxed);
-    fill(block->chunks[made], place_of(*block, made));
-    block->made.store(made + 1, std::memory_order_release);
-    return block->chunks[made];
+    const int index = block->chunk_count.load(std::memory_order_relaxed);
+    fill(block->chunks[index], place_of(*block, index));
+    block->chunk_count.store(index + 1, std::memory_order_release);
+    return block->chunks[index];
   }
 
   static void fill(Chunk& chunk, std::byte* place) {
