@@ -9,9 +9,10 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/fork.h"
 #include "memory/user_site.h"
+#include "nn/disposal.h"
 #include "nn/eager_scope.h"
-#include "nn/layer_state.h"
 #include "nn/loss_functions.h"
 #include "nn/loss_spec.h"
 #include "nn/metric.h"
@@ -160,11 +161,7 @@ Disposal Metric::dispose(std::source_location site) const {
   const detail::MetricState& state = MetricAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   const LabelRef label = LabelRef::make("metric", state.name, site);
-  int freed = 0;
-  for (const Variable& part : state.parts) {
-    if (detail::kill_variable(part, label, site)) ++freed;
-  }
-  return {0, freed};
+  return {0, detail::kill_variables(state.parts, label, site)};
 }
 
 namespace detail {

@@ -8,8 +8,8 @@
 #include "memory/context.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "nn/disposal.h"
 #include "nn/eager_scope.h"
-#include "nn/layer_state.h"
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
 #include "tensor/assign.h"
@@ -38,14 +38,8 @@ void check_alive(const OptimizerBase& base, const char* op, std::source_location
   const OptimizerState& state = OptimizerAccess::state(base);
   if (!state.disposed.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(state.mutex);
-  Story story;
-  story.name = state.label->text;
-  story.birth.op = base.class_name();
-  story.birth.site = state.label->site;
-  story.death = Death{Cause::disposed, state.disposed_at, ""};
-  tenure::detail::raise_ended(
-      op, text_of(base), std::move(story), used,
-      "use it before it is disposed, or make a new one: its state is gone.");
+  detail::raise_disposed(op, text_of(base), *state.label.get(),
+                         {Cause::disposed, state.disposed_at, ""}, used, "its state is gone");
 }
 
 Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,
@@ -388,11 +382,7 @@ Disposal Optimizer::dispose(std::source_location site) const {
   const std::vector<Variable> all = variables();
   state.disposed_at = site;
   state.disposed.store(true, std::memory_order_release);
-  int freed = 0;
-  for (const Variable& each : all) {
-    if (detail::kill_variable(each, state.label, site)) ++freed;
-  }
-  return {0, freed};
+  return {0, detail::kill_variables(all, state.label, site)};
 }
 
 bool Optimizer::is_disposed() const { return OptimizerAccess::state(*base_).disposed; }

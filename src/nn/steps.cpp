@@ -57,7 +57,7 @@ Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
     const double share = options.loss_weights.empty() ? 1 : options.loss_weights[i];
     add(share == 1 ? judged.losses[i] : judged.losses[i] * share);
   }
-  for (const FoundWeight& each : all_weights(base)) {
+  for (const LayerWeight& each : all_weights(base)) {
     if (each.weight->regularizer.given() && each.trainable) {
       add(each.weight->regularizer(each.weight->variable.read(site)));
     }
@@ -112,7 +112,7 @@ TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
   }
   if (part == Part::whole) {
     compiled.options.optimizer.apply(gradients, compiled.trainable, site);
-    for (const FoundWeight& each : all_weights(base)) {
+    for (const LayerWeight& each : all_weights(base)) {
       Weight& constrained = *each.weight;
       if (!constrained.constraint.given() || !each.trainable) continue;
       constrained.variable.assign(constrained.constraint(constrained.variable.read(site)));

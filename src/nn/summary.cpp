@@ -103,7 +103,7 @@ std::string Model::summary() const {
   text += table.text();
   std::int64_t trainable = 0, total = 0;
   std::size_t bytes = 0;
-  for (const detail::FoundWeight& each : detail::all_weights(*base_)) {
+  for (const detail::LayerWeight& each : detail::all_weights(*base_)) {
     const std::int64_t count = each.weight->variable.shape().numel();
     total += count;
     if (each.trainable) trainable += count;
