@@ -360,8 +360,8 @@ Json with_keras_names(const std::string& optimizer, const Json& config) {
   Json named = Json::object();
   for (const auto& [key, value] : config.items()) {
     if (value.is_null()) continue;
-    const auto found = names.find(plain_name(key));
-    named[found != names.end() ? found->second : key] = value;
+    const auto keras_name = names.find(plain_name(key));
+    named[keras_name != names.end() ? keras_name->second : key] = value;
   }
   // TensorFlow.js's name for rho; in Keras's older files something else stands beside it.
   if (plain_name(optimizer) == "rmsprop" && !named.contains("rho") && named.contains("decay")) {
@@ -388,16 +388,16 @@ T training_part(const Json& json, const char* what, const char* wrapper,
 
 void ConfigReader::need(std::initializer_list<const char*> keys) const {
   for (const char* key : keys) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) raise<ValueError>("{}: has no {}", owner_, key);
+    const auto value = json_.find(key);
+    if (value == json_.end() || value->is_null()) raise<ValueError>("{}: has no {}", owner_, key);
   }
 }
 
 void ConfigReader::visit(const char* key, const Field& field) {
-  const auto found = json_.find(key);
-  if (found == json_.end()) return;
+  const auto value = json_.find(key);
+  if (value == json_.end()) return;
   const std::string what = fmt::format("{}: {}", owner_, key);
-  std::visit([&](const auto& at) { from_json(*found, what, value_at(at)); }, field);
+  std::visit([&](const auto& at) { from_json(*value, what, value_at(at)); }, field);
 }
 
 std::string written(const Settings& settings) {

@@ -15,8 +15,8 @@ namespace tenure::nn::detail {
 
 std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, const Call& call) {
   LayerBase& base = LayerAccess::base(layer);
-  std::vector<Tensor> values, made_masks;
-  Call inner{.training = call.training, .losses = call.losses, .output_masks = &made_masks};
+  std::vector<Tensor> values, output_masks;
+  Call inner{.training = call.training, .losses = call.losses, .output_masks = &output_masks};
   values.reserve(inputs.size());
   inner.masks.reserve(inputs.size());
   for (Flow& input : inputs) {
@@ -25,12 +25,12 @@ std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, co
   }
   std::vector<Tensor> outputs =
       call_layer(base, values, inner, tenure::detail::context().call.site);
-  if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, inner.masks));
-  made_masks.resize(outputs.size());
+  if (output_masks.empty()) output_masks.push_back(base.compute_mask(values, inner.masks));
+  output_masks.resize(outputs.size());
   std::vector<Flow> flows;
   flows.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    flows.push_back({std::move(outputs[i]), std::move(made_masks[i])});
+    flows.push_back({std::move(outputs[i]), std::move(output_masks[i])});
   }
   return flows;
 }
@@ -129,15 +129,15 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
   }
   std::vector<Flow> values(values_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& given = spec_of(inputs[i]).shape;
+    const Shape& shape = spec_of(inputs[i]).shape;
     const Shape& wanted = structure_.inputs[i].shape();
-    bool fits = given.rank() == wanted.rank();
-    for (int axis = 0; fits && axis < given.rank(); ++axis) {
-      fits = wanted[axis] == kAny || wanted[axis] == given[axis];
+    bool fits = shape.rank() == wanted.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis) {
+      fits = wanted[axis] == kAny || wanted[axis] == shape[axis];
     }
     if (!fits) {
       raise<ShapeError>("input \"{}\" has shape {} (-1: any size), was given {}",
-                        structure_.inputs[i].layer().name(), wanted, given);
+                        structure_.inputs[i].layer().name(), wanted, shape);
     }
     values[i] = {inputs[i], call.mask(i)};
   }
@@ -146,9 +146,9 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
     arguments.reserve(step.inputs.size());
     for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
     for (const std::size_t done : step.last_used) values[done] = {};
-    std::vector<Flow> made = call_in_model(step.layer, std::move(arguments), call);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      values[step.first_output + i] = std::move(made[i]);
+    std::vector<Flow> outputs = call_in_model(step.layer, std::move(arguments), call);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      values[step.first_output + i] = std::move(outputs[i]);
     }
   }
   std::vector<Flow> results;

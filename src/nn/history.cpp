@@ -88,14 +88,14 @@ const std::vector<double>& History::operator[](std::string_view name) const {
 void History::add(int epoch, const Logs& logs) {
   epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
-    auto found = std::ranges::find(values, name, [](const auto& pair) { return pair.first; });
-    if (found == values.end()) {
+    auto series = std::ranges::find(values, name, [](const auto& pair) { return pair.first; });
+    if (series == values.end()) {
       values.emplace_back(name, std::vector<double>());
-      found = values.end() - 1;
+      series = values.end() - 1;
     }
     // Where a validation was left out, it has no value.
-    found->second.resize(epochs.size() - 1, std::numeric_limits<double>::quiet_NaN());
-    found->second.push_back(value);
+    series->second.resize(epochs.size() - 1, std::numeric_limits<double>::quiet_NaN());
+    series->second.push_back(value);
   }
 }
 

@@ -125,14 +125,14 @@ namespace {
 // A loss with these options, whose formula takes y_true in y_pred's shape.
 template <class O, class F>
 LossSpec loss_spec(const char* class_name, const char* name, O options, F formula) {
-  const std::string own = options.name.empty() ? name : options.name;
+  const std::string full_name = options.name.empty() ? name : options.name;
   return {.class_name = class_name,
-          .name = own,
+          .name = full_name,
           .settings = settings_of(options),
           .reduction = options.reduction,
           .per_example =
-              [own, formula, options](const Tensor& y_true, const Tensor& y_pred) {
-                const Pair pair = paired(own, y_true, y_pred);
+              [full_name, formula, options](const Tensor& y_true, const Tensor& y_pred) {
+                const Pair pair = paired(full_name, y_true, y_pred);
                 if constexpr (std::is_invocable_v<F, const Tensor&, const Tensor&>) {
                   return formula(pair.y_true, pair.y_pred);
                 } else {

@@ -20,9 +20,9 @@ class ConfiguredMetric : public MetricBase {
   const char* class_name() const override { return class_name_.c_str(); }
   std::string config() const override {
     return written([this](Fields& visit) {
-      std::string own = name();
+      std::string metric_name = name();
       DType dtype = DType::float32;
-      visit("name", own);
+      visit("name", metric_name);
       visit("dtype", dtype);
       if (settings_) settings_(visit);
     });

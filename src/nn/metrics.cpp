@@ -67,16 +67,16 @@ void MetricBase::accumulate(std::vector<Part> parts) {
   const std::lock_guard lock(state.mutex);
   if (state.parts.empty()) {
     const EagerScope eager;
-    std::vector<Variable> made;
-    made.reserve(parts.size());
+    std::vector<Variable> variables;
+    variables.reserve(parts.size());
     for (const Part& part : parts) {
-      made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
-                        VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
-                                        .trainable = false,
-                                        .kind = Category::other},
-                        tenure::detail::user_site({}));
+      variables.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
+                             VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
+                                             .trainable = false,
+                                             .kind = Category::other},
+                             tenure::detail::user_site({}));
     }
-    state.parts = std::move(made);
+    state.parts = std::move(variables);
   }
   std::vector<Tensor> sums;
   for (std::size_t i = 0; i < parts.size(); ++i) {

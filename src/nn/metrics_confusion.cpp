@@ -340,7 +340,7 @@ class MeanIoUMetric final : public ConfiguredMetric {
   std::vector<double> results() const override {
     const std::vector<double> matrix = numbers(0);
     const auto n = static_cast<std::size_t>(options_.num_classes);
-    double total = 0, found = 0;
+    double total = 0, classes = 0;
     for (std::size_t c = 0; c < n; ++c) {
       double row = 0, column = 0;
       for (std::size_t i = 0; i < n; ++i) {
@@ -350,9 +350,9 @@ class MeanIoUMetric final : public ConfiguredMetric {
       const double both = matrix[c * n + c], either = row + column - both;
       if (either <= 0) continue;
       total += both / either;
-      found += 1;
+      classes += 1;
     }
-    return {ratio(total, found)};
+    return {ratio(total, classes)};
   }
   std::shared_ptr<MetricBase> fresh() const override {
     return std::make_shared<MeanIoUMetric>(options_);

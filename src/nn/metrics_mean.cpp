@@ -110,9 +110,9 @@ Tensor sparse_categorical_accuracy(const std::string& name, const Tensor& y_true
 
 // Whether fewer than k scores of a row are above its label's.
 Tensor in_top_k(const Tensor& labels, const Tensor& scores, std::int64_t k) {
-  const Tensor own = take_along_axis(scores, expand_dims(labels, -1), -1);
-  const Tensor above = sum(as_floats(scores > own), {-1});
-  return as_floats(logical_and(above < k, is_finite(squeeze(own, {-1}))));
+  const Tensor of_label = take_along_axis(scores, expand_dims(labels, -1), -1);
+  const Tensor above = sum(as_floats(scores > of_label), {-1});
+  return as_floats(logical_and(above < k, is_finite(squeeze(of_label, {-1}))));
 }
 
 PerExample top_k_accuracy(std::int64_t k) {
@@ -161,12 +161,13 @@ Labels labels_like(const Tensor& y_true, const Tensor& y_pred) {
 class UnresolvedMetric final : public MeanMetric {
  public:
   UnresolvedMetric(bool accuracy, std::string name)
-      : MeanMetric(accuracy ? "accuracy" : "crossentropy", name, {},
-                   [accuracy](const std::string& own, const Tensor& y_true, const Tensor& y_pred) {
-                     const Labels labels = labels_like(y_true, y_pred);
-                     if (accuracy) return accuracy_for(labels)(own, y_true, y_pred);
-                     return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
-                   }),
+      : MeanMetric(
+            accuracy ? "accuracy" : "crossentropy", name, {},
+            [accuracy](const std::string& metric, const Tensor& y_true, const Tensor& y_pred) {
+              const Labels labels = labels_like(y_true, y_pred);
+              if (accuracy) return accuracy_for(labels)(metric, y_true, y_pred);
+              return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
+            }),
         accuracy_(accuracy) {}
   std::shared_ptr<MetricBase> fresh() const override {
     return std::make_shared<UnresolvedMetric>(accuracy_, name());

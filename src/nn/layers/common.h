@@ -18,9 +18,9 @@
 namespace tenure::nn::detail {
 
 // One number for each of `axes` axes, from one for all or one for each.
-Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
+Shape per_axis(const char* layer, const char* what, const Shape& numbers, int axes,
                std::int64_t least = 1);
-Paddings margins_per_axis(const char* layer, const char* what, const Paddings& given, int axes);
+Paddings margins_per_axis(const char* layer, const char* what, const Paddings& margins, int axes);
 bool is_channels_first(const char* layer, const std::string& data_format);
 // "valid" or "same"; "causal" is the caller's.
 Padding padding_named(const char* layer, const std::string& padding);

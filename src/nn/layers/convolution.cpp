@@ -94,13 +94,13 @@ class ConvTransposeLayer final : public ConfiguredLayer<ConvTransposeOptions> {
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
-    const Shape& given = x.shape();
-    check_rank(given, Count + 2);
-    Shape output = given;
+    const Shape& input = x.shape();
+    check_rank(input, Count + 2);
+    Shape output = input;
     output[how_.channels_first ? 1 : -1] = options_.filters;
     for (int i = 0; i < Count; ++i) {
       const int axis = (how_.channels_first ? 2 : 1) + i;
-      output[axis] = output_size(given[axis], i);
+      output[axis] = output_size(input[axis], i);
     }
     Tensor y;
     if constexpr (Count == 1) y = conv1d_transpose(x, kernel_, output, how_);

@@ -131,15 +131,15 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
     return o;
   }
 
-  void check_length(const Shape& given) const {
+  void check_length(const Shape& input) const {
     const Shape& length = options_.input_length;
     if (length.rank() == 0) return;
-    bool fits = given.rank() == length.rank() + 1;
+    bool fits = input.rank() == length.rank() + 1;
     for (int axis = 0; fits && axis < length.rank(); ++axis) {
-      fits = length[axis] == kAny || length[axis] == given[axis + 1];
+      fits = length[axis] == kAny || length[axis] == input[axis + 1];
     }
     if (!fits) {
-      raise<ShapeError>("input_length is {}, but was given {}", length, given);
+      raise<ShapeError>("input_length is {}, but was given {}", length, input);
     }
   }
 
@@ -185,11 +185,11 @@ LambdaFn::LambdaFn(const char* registered) : LambdaFn(std::string(registered)) {
 LambdaFn::LambdaFn(const std::string& registered) {
   detail::Lambdas& known = detail::lambdas();
   const std::lock_guard lock(known.mutex);
-  const auto found = known.by_name.find(registered);
-  if (found == known.by_name.end()) {
+  const auto lambda = known.by_name.find(registered);
+  if (lambda == known.by_name.end()) {
     raise<ValueError>("Lambda: no function is called \"{}\": register_lambda it first", registered);
   }
-  *this = found->second;
+  *this = lambda->second;
 }
 
 const Tensor& LambdaFn::only(const std::vector<Tensor>& inputs) {

@@ -46,8 +46,8 @@ class PoolingLayer final : public ConfiguredLayer<PoolingOptions> {
           : std::array{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"}[Count - 1];
   static PoolingOptions checked(PoolingOptions o) {
     o.pool_size = per_axis(kName, "pool_size", o.pool_size, Count);
-    const bool given = o.strides && o.strides->rank() > 0;
-    o.strides = given ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
+    const bool has_strides = o.strides && o.strides->rank() > 0;
+    o.strides = has_strides ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
     return o;
   }
   const PoolOptions how_;

@@ -95,7 +95,7 @@ class SequenceBase : public LayerBase {
 
  protected:
   // To be called by the constructor. `own` names a cell that nobody else knows.
-  void use(const Layer& cell, SequenceOptions sequence, const char* own = nullptr);
+  void use(const Layer& cell, SequenceOptions sequence, const char* private_name = nullptr);
   const Layer& cell() const { return *cell_layer_; }
   virtual int input_rank() const { return 3; }  // 0: any from 3 on
 
@@ -108,7 +108,7 @@ class SequenceBase : public LayerBase {
   std::optional<Layer> cell_layer_;
   CellBase* cell_ = nullptr;
   FusedCell* fused_ = nullptr;
-  const char* own_ = nullptr;
+  const char* private_name_ = nullptr;
   std::vector<Variable> slots_;
 };
 

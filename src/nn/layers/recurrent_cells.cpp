@@ -50,9 +50,9 @@ std::vector<Tensor> CellBase::call_all(const std::vector<Tensor>& inputs, const 
   static_cast<Call&>(how) = call;
   how.drawn = draw(inputs[0].shape(), call);
   how.constants.assign(end, inputs.end());
-  CellStep made = step(inputs[0], {inputs.begin() + 1, end}, how);
-  std::vector<Tensor> outputs{std::move(made.output)};
-  outputs.insert(outputs.end(), made.states.begin(), made.states.end());
+  CellStep stepped = step(inputs[0], {inputs.begin() + 1, end}, how);
+  std::vector<Tensor> outputs{std::move(stepped.output)};
+  outputs.insert(outputs.end(), stepped.states.begin(), stepped.states.end());
   return outputs;
 }
 
@@ -172,11 +172,12 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
       return x.rank() == 2 ? transpose(x) : transpose(x, {1, 0, 2});
     };
     if (in.mask.defined()) how.mask = turned(in.mask);
-    RecurrentResult made = op_(turned(in.x), kernel_, recurrent_, how);
+    RecurrentResult all_steps = op_(turned(in.x), kernel_, recurrent_, how);
     SequenceResult result;
-    result.output = options.return_sequences ? turned(made.sequence) : std::move(made.output);
-    result.states.push_back(std::move(made.state));
-    if (made.cell.defined()) result.states.push_back(std::move(made.cell));
+    result.output =
+        options.return_sequences ? turned(all_steps.sequence) : std::move(all_steps.output);
+    result.states.push_back(std::move(all_steps.state));
+    if (all_steps.cell.defined()) result.states.push_back(std::move(all_steps.cell));
     return result;
   }
 
@@ -250,20 +251,21 @@ class GRUCellLayer final : public GateCell<GRUCellOptions> {
       bias = bias_.read();
       inputs = std::move(inputs) + (options_.reset_after ? bias[0] : bias);
     }
-    const std::vector<Tensor> given = split(inputs, 3, -1);
+    const std::vector<Tensor> from_input = split(inputs, 3, -1);
     Tensor z, candidate;
     if (options_.reset_after) {
       Tensor inner = product(h, masks, recurrent);
       if (options_.use_bias) inner = std::move(inner) + bias[1];
       const std::vector<Tensor> gates = split(inner, 3, -1);
-      z = options_.recurrent_activation(given[0] + gates[0]);
-      candidate = given[2] + options_.recurrent_activation(given[1] + gates[1]) * gates[2];
+      z = options_.recurrent_activation(from_input[0] + gates[0]);
+      candidate =
+          from_input[2] + options_.recurrent_activation(from_input[1] + gates[1]) * gates[2];
     } else {
       const std::vector<Tensor> gates = split(product(h, masks, recurrent, 2), 2, -1);
-      z = options_.recurrent_activation(given[0] + gates[0]);
-      Tensor reset = options_.recurrent_activation(given[1] + gates[1]) * h;
+      z = options_.recurrent_activation(from_input[0] + gates[0]);
+      Tensor reset = options_.recurrent_activation(from_input[1] + gates[1]) * h;
       if (!masks.empty()) reset = std::move(reset) * masks.back();
-      candidate = given[2] + matmul(reset, columns(recurrent, 2, 1));
+      candidate = from_input[2] + matmul(reset, columns(recurrent, 2, 1));
     }
     Tensor next = z * h + (1 - z) * options_.activation(std::move(candidate));
     return {next, {next}};
@@ -370,10 +372,10 @@ class StackedCells final : public ConfiguredLayer<StackedSettings, CellBase>, pu
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const auto end = next + static_cast<std::ptrdiff_t>(cells_[i]->state_sizes().size());
       how.drawn = call.drawn.parts.empty() ? Drawn{} : call.drawn.parts[i];
-      CellStep made = cells_[i]->step(all.output, {next, end}, how);
+      CellStep of_cell = cells_[i]->step(all.output, {next, end}, how);
       next = end;
-      all.output = std::move(made.output);
-      all.states.insert(all.states.end(), made.states.begin(), made.states.end());
+      all.output = std::move(of_cell.output);
+      all.states.insert(all.states.end(), of_cell.states.begin(), of_cell.states.end());
     }
     return all;
   }
@@ -396,9 +398,9 @@ class StackedCells final : public ConfiguredLayer<StackedSettings, CellBase>, pu
         at.states.assign(next, end);
         next = end;
       }
-      SequenceResult made = fused_[i]->take_all_steps(at, how, call);
-      all.states.insert(all.states.end(), made.states.begin(), made.states.end());
-      at.x = std::move(made.output);
+      SequenceResult of_cell = fused_[i]->take_all_steps(at, how, call);
+      all.states.insert(all.states.end(), of_cell.states.begin(), of_cell.states.end());
+      at.x = std::move(of_cell.output);
       if (i == 0 && options.go_backwards) {  // what the first gives is in the order of its steps
         how.go_backwards = false;
         if (at.mask.defined()) at.mask = reverse(at.mask, {options.time_axis()});

@@ -84,9 +84,9 @@ class ReshapeLayer final : public ConfiguredLayer<ReshapeOptions> {
   const char* class_name() const override { return "Reshape"; }
   void build(const Shape& input) override { check_rank_from(input, 1); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape& given = x.shape();
-    check_rank_from(given, 1);
-    const std::int64_t elements = elements_of(given);
+    const Shape& input = x.shape();
+    check_rank_from(input, 1);
+    const std::int64_t elements = elements_of(input);
     std::int64_t known = 1;
     bool is_open = false;
     for (const std::int64_t size : options_.target_shape) {
@@ -97,9 +97,9 @@ class ReshapeLayer final : public ConfiguredLayer<ReshapeOptions> {
       }
     }
     if (is_open ? known == 0 || elements % known != 0 : elements != known) {
-      raise<ShapeError>("cannot make {} of each example of {}", options_.target_shape, given);
+      raise<ShapeError>("cannot make {} of each example of {}", options_.target_shape, input);
     }
-    Shape target{given[0]};
+    Shape target{input[0]};
     for (const std::int64_t size : options_.target_shape) {
       target.push_back(size == kAny ? elements / known : size);
     }
@@ -155,9 +155,9 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
   const char* class_name() const override { return kName; }
   void build(const Shape& input) override { check_rank(input, Count + 2); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape& given = x.shape();
-    check_rank(given, Count + 2);
-    Shape begin = Shape::filled(Count + 2, 0), size = given;
+    const Shape& input = x.shape();
+    check_rank(input, Count + 2);
+    Shape begin = Shape::filled(Count + 2, 0), size = input;
     for (int i = 0; i < Count; ++i) {
       const int axis = first_axis(channels_first_) + i;
       const auto [before, after] = this->options_.cropping[static_cast<std::size_t>(i)];
@@ -165,7 +165,7 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
       size[axis] -= before + after;
       if (size[axis] < 1) {
         raise<ShapeError>("cuts {} and {} off axis {}, which leaves nothing of {}", before, after,
-                          axis, given);
+                          axis, input);
       }
     }
     return slice(x, begin, size);
@@ -209,14 +209,14 @@ class ZeroPaddingLayer final : public ConfiguredLayer<ZeroPaddingOptions<Count>>
 
 // Each element along the axes from `first` on as often as `factors` say.
 Tensor repeated(const Tensor& x, int first, const Shape& factors) {
-  const Shape& given = x.shape();
+  const Shape& input = x.shape();
   Shape apart, wide, joined;
-  for (int axis = 0; axis < given.rank(); ++axis) {
+  for (int axis = 0; axis < input.rank(); ++axis) {
     const bool grows = axis >= first && axis < first + factors.rank();
     const std::int64_t factor = grows ? factors[axis - first] : 1;
-    apart.push_back(given[axis]);
-    wide.push_back(given[axis]);
-    joined.push_back(given[axis] * factor);
+    apart.push_back(input[axis]);
+    wide.push_back(input[axis]);
+    joined.push_back(input[axis] * factor);
     if (!grows) continue;
     apart.push_back(1);
     wide.push_back(factor);
