@@ -175,6 +175,13 @@ const Structure* SequentialModel::structure() const {
   return structure_.get();
 }
 
+void SequentialModel::begin(const Node& input) {
+  structure_ = std::make_shared<Structure>();
+  structure_->sequential = true;
+  structure_->inputs = structure_->outputs = {input};
+  structure_->calls = {LayerAccess::call(input)};
+}
+
 // The next layer's node, where the inputs are known.
 void SequentialModel::extend(const Layer& layer, std::source_location site) {
   const Node node = layer(structure_->outputs.front(), site);
@@ -213,10 +220,7 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
                     std::make_shared<const NodeCall>(NodeCall{layer, {}, {{shape, dtype}}, site}),
                     0)
               : input_node({shape, dtype}, layer.name() + "_input", site);
-      structure_ = std::make_shared<Structure>();
-      structure_->sequential = true;
-      structure_->inputs = structure_->outputs = {input};
-      structure_->calls = {LayerAccess::call(input)};
+      begin(input);
       if (layer.class_name() == "InputLayer") {  // where the model begins, not one of its layers
         LayerAccess::state(*this).built = true;
         return;
@@ -261,12 +265,7 @@ void SequentialModel::build_all(const std::vector<Shape>& inputs) {
     raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
   }
   const std::source_location site = LayerAccess::state(*this).label->site;
-  const Node input =
-      input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site);
-  structure_ = std::make_shared<Structure>();
-  structure_->sequential = true;
-  structure_->inputs = structure_->outputs = {input};
-  structure_->calls = {LayerAccess::call(input)};
+  begin(input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site));
   try {
     for (const Layer& layer : chain_) extend(layer, site);
   } catch (...) {

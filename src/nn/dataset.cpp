@@ -158,12 +158,12 @@ Dataset Dataset::repeat(std::int64_t times) const {
 
 Dataset Dataset::take(std::int64_t count) const {
   check_count("take: count", count, 0);
-  return Dataset(chosen<dataset::Taken>(*pipeline_, count));
+  return Dataset(chosen<dataset::Portion>(*pipeline_, std::int64_t{0}, count));
 }
 
 Dataset Dataset::skip(std::int64_t count) const {
   check_count("skip: count", count, 0);
-  return Dataset(chosen<dataset::Skipped>(*pipeline_, count));
+  return Dataset(chosen<dataset::Portion>(*pipeline_, count, kAll));
 }
 
 Dataset Dataset::prefetch(std::int64_t count) const {
