@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "tenure/nn/callbacks.h"
 
@@ -12,9 +13,7 @@ namespace tenure::nn {
 namespace {
 
 std::string names_in(const auto& pairs) {
-  std::string names;
-  for (const auto& [name, value] : pairs) names += (names.empty() ? "" : ", ") + name;
-  return names;
+  return tenure::detail::listed(pairs, [](const auto& pair) { return pair.first; });
 }
 
 // A picture out of dots, two wide and four high per character. A character has the colour of the

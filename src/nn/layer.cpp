@@ -7,6 +7,7 @@
 
 #include "memory/fork.h"
 #include "memory/user_site.h"
+#include "nn/fields.h"
 #include "nn/layer_state.h"
 
 namespace tenure::nn {
@@ -14,19 +15,6 @@ namespace tenure::nn {
 namespace detail {
 
 using tenure::detail::LabelRef;
-
-std::string snake_case(const std::string& name) {
-  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  std::string text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool upper = name[i] >= 'A' && name[i] <= 'Z';
-    const bool ends_word = i > 0 && lower(name[i - 1]);
-    const bool begins_word = i > 0 && i + 1 < name.size() && lower(name[i + 1]);
-    if (upper && (ends_word || begins_word)) text += '_';
-    text += upper ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
-  }
-  return text;
-}
 
 namespace {
 

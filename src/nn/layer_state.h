@@ -120,8 +120,7 @@ Tensor first_of(const LayerBase& base, std::vector<Tensor> outputs);
 // For layers that look at their first input before they know how many there are.
 void check_has_input(const LayerBase& base, std::size_t inputs);
 
-std::string snake_case(const std::string& class_name);  // of default names
-std::string layer_text(const LayerBase& base);          // Dense "dense_1"
+std::string layer_text(const LayerBase& base);  // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);
 
 }  // namespace tenure::nn::detail

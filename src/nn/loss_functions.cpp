@@ -85,8 +85,9 @@ Tensor weights_for(const std::string& what, const Tensor& weights, const Tensor&
     spread = squeeze(spread, {-1});
     --rank;
   }
-  for (; rank < value_shape.rank() && weight_shape.rank() > 0; ++rank)
+  for (; rank < value_shape.rank() && weight_shape.rank() > 0; ++rank) {
     spread = expand_dims(spread, -1);
+  }
   const Shape shape = shape_of(spread, "sample_weight");
   bool fits = shape.rank() <= value_shape.rank();
   for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == value_shape[i] || shape[i] == 1;

@@ -33,10 +33,6 @@ class ConfiguredMetric : public MetricBase {
   Settings settings_;
 };
 
-inline std::string name_or(const std::string& name, const char* otherwise) {
-  return name.empty() ? otherwise : name;
-}
-
 // The metric of that name, or none.
 std::optional<Metric> find_mean_metric(const std::string& name, Fields& settings);
 std::optional<Metric> find_confusion_metric(const std::string& name, Fields& settings);

@@ -161,9 +161,8 @@ class ConfusionMetric final : public ThresholdMetric {
   FromCounts result_;
 };
 
-Metric confusion_metric(const char* class_name, const char* name, ConfusionOptions options,
-                        FromCounts result) {
-  if (options.name.empty()) options.name = name;
+Metric confusion_metric(const char* class_name, ConfusionOptions options, FromCounts result) {
+  if (options.name.empty()) options.name = snake_case(class_name);
   if (options.thresholds.empty()) options.thresholds = {options.top_k ? kLowest : 0.5};
   return Metric(std::make_shared<ConfusionMetric>(class_name, std::move(options), result));
 }
@@ -389,28 +388,28 @@ using detail::Counts;
 using detail::ratio;
 
 Metric TruePositives(ConfusionOptions o) {
-  return confusion_metric("TruePositives", "true_positives", std::move(o),
+  return confusion_metric("TruePositives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.tp[i]; });
 }
 Metric TrueNegatives(ConfusionOptions o) {
-  return confusion_metric("TrueNegatives", "true_negatives", std::move(o),
+  return confusion_metric("TrueNegatives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.tn[i]; });
 }
 Metric FalsePositives(ConfusionOptions o) {
-  return confusion_metric("FalsePositives", "false_positives", std::move(o),
+  return confusion_metric("FalsePositives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.fp[i]; });
 }
 Metric FalseNegatives(ConfusionOptions o) {
-  return confusion_metric("FalseNegatives", "false_negatives", std::move(o),
+  return confusion_metric("FalseNegatives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.fn[i]; });
 }
 Metric Precision(ConfusionOptions o) {
-  return confusion_metric(
-      "Precision", "precision", std::move(o),
-      [](const Counts& c, std::size_t i) { return ratio(c.tp[i], c.tp[i] + c.fp[i]); });
+  return confusion_metric("Precision", std::move(o), [](const Counts& c, std::size_t i) {
+    return ratio(c.tp[i], c.tp[i] + c.fp[i]);
+  });
 }
 Metric Recall(ConfusionOptions o) {
-  return confusion_metric("Recall", "recall", std::move(o), [](const Counts& c, std::size_t i) {
+  return confusion_metric("Recall", std::move(o), [](const Counts& c, std::size_t i) {
     return ratio(c.tp[i], c.tp[i] + c.fn[i]);
   });
 }

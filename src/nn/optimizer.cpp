@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/text.h"
@@ -109,8 +110,8 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                               std::source_location site) {
   using tenure::detail::Access, tenure::detail::used_line;
   const auto born = [&base] {
-    const std::source_location born = OptimizerAccess::state(base).label->site;
-    return tenure::detail::Line{"born", site_text(born), text_of(base)};
+    return tenure::detail::Line{"born", site_text(OptimizerAccess::state(base).label->site),
+                                text_of(base)};
   };
   if (gradients.size() != variables.size()) {
     throw ValueError(describe("{}: {} gradients for {} variables", text_of(base), gradients.size(),
@@ -155,10 +156,8 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
     with_gradient.push_back(i);
   }
   if (with_gradient.empty() && !variables.empty()) {
-    std::string names;
-    for (const Variable& each : variables) {
-      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name());
-    }
+    const std::string names = tenure::detail::listed(
+        variables, [](const Variable& each) { return fmt::format("\"{}\"", each.name()); });
     throw ValueError(
         describe("{}: no variable has a gradient: {}: does the loss depend on them?", text_of(base),
                  names)

@@ -6,16 +6,17 @@
 #include <unordered_set>
 
 #include "core/raise.h"
+#include "nn/fields.h"
 #include "tenure/nn/model.h"
 
 namespace tenure::nn::detail {
 
 namespace {
 
-// A layer's name without its owner's, which cells have before theirs.
-std::string name_within(const LayerBase& owner, const LayerBase& base) {
+// A name without that of the layer it is in, which variables and cells have before theirs.
+std::string name_within(const LayerBase& owner, const std::string& name) {
   const std::string before = owner.name() + "/";
-  return base.name().starts_with(before) ? base.name().substr(before.size()) : base.name();
+  return name.starts_with(before) ? name.substr(before.size()) : name;
 }
 
 // The name by default without its number; the two of a Bidirectional say which way they go.
@@ -42,7 +43,7 @@ std::vector<std::string> file_names(const LayerBase& owner) {
   std::set<std::string> taken;
   for (const Layer& layer : layers) {
     const LayerBase& base = LayerAccess::base(layer);
-    names.push_back(name_within(owner, base));
+    names.push_back(name_within(owner, base.name()));
     stems.push_back(stem_of(base, names.back()));
     if (!is_default_name(names.back(), stems.back())) taken.insert(names.back());
   }
@@ -86,7 +87,7 @@ class Walk {
     const std::vector<std::string> names = file_names(base);
     for (std::size_t i = 0; i < state.layers.size(); ++i) {
       LayerBase& inner = LayerAccess::base(state.layers[i]);
-      const std::string name = name_within(base, inner);
+      const std::string name = name_within(base, inner.name());
       const std::string tfjs = tfjs_name(base, inner, name, i);
       path_.push_back(name);
       files_.push_back(names[i]);
@@ -100,9 +101,7 @@ class Walk {
 
  private:
   void add(const LayerBase& base, const Variable& variable, bool trainable) {
-    std::string short_name = variable.name();
-    if (short_name.starts_with(base.name() + "/"))
-      short_name = short_name.substr(base.name().size() + 1);
+    const std::string short_name = name_within(base, variable.name());
     std::string name;
     for (const std::string& each : files_) name += each + "/";
     name += short_name;
