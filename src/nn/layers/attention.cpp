@@ -174,18 +174,12 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
   // The first `summed` axes of the kernel are those that the bias lacks.
   Projection add_projection(const std::string& name, const Shape& kernel, int summed) {
     Projection projection;
-    projection.kernel = add_weight(name + "/kernel", kernel,
-                                   {.initializer = options_.kernel_initializer,
-                                    .regularizer = options_.kernel_regularizer,
-                                    .constraint = options_.kernel_constraint,
-                                    .dtype = options_.dtype});
+    projection.kernel =
+        add_weight(name + "/kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, kernel));
     if (!options_.use_bias) return projection;
     projection.bias =
         add_weight(name + "/bias", Shape(kernel.dims().subspan(static_cast<std::size_t>(summed))),
-                   {.initializer = options_.bias_initializer,
-                    .regularizer = options_.bias_regularizer,
-                    .constraint = options_.bias_constraint,
-                    .dtype = options_.dtype});
+                   TENURE_WEIGHT_OPTIONS(options_, bias));
     return projection;
   }
 
@@ -351,20 +345,14 @@ class AdditiveAttentionLayer final : public ScoredAttention<AdditiveAttentionOpt
 };
 
 }  // namespace
-
-std::span<const LayerRow> attention_layers() {
-  static constexpr LayerRow rows[] = {
-      {"MultiHeadAttention", make_layer<MultiHeadAttention, MultiHeadAttentionOptions>},
-      {"Attention", make_layer<Attention, AttentionOptions>},
-      {"AdditiveAttention", make_layer<AdditiveAttention, AdditiveAttentionOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(MultiHeadAttention, MultiHeadAttentionOptions, MultiHeadAttentionLayer)
 TENURE_DEFINE_LAYER(Attention, AttentionOptions, AttentionLayer)
 TENURE_DEFINE_LAYER(AdditiveAttention, AdditiveAttentionOptions, AdditiveAttentionLayer)
+
+std::span<const detail::LayerRow> detail::attention_layers() {
+  return rows_of<MultiHeadAttention, Attention, AdditiveAttention>();
+}
 
 }  // namespace tenure::nn

@@ -44,17 +44,10 @@ class DenseLayer final : public ConfiguredLayer<DenseOptions> {
 
   void build(const Shape& input) override {
     check_rank_from(input, 2);
-    kernel_ = add_weight("kernel", {input[-1], options_.units},
-                         {.initializer = options_.kernel_initializer,
-                          .regularizer = options_.kernel_regularizer,
-                          .constraint = options_.kernel_constraint,
-                          .dtype = options_.dtype});
+    kernel_ =
+        add_weight("kernel", {input[-1], options_.units}, TENURE_WEIGHT_OPTIONS(options_, kernel));
     if (!options_.use_bias) return;
-    bias_ = add_weight("bias", {options_.units},
-                       {.initializer = options_.bias_initializer,
-                        .regularizer = options_.bias_regularizer,
-                        .constraint = options_.bias_constraint,
-                        .dtype = options_.dtype});
+    bias_ = add_weight("bias", {options_.units}, TENURE_WEIGHT_OPTIONS(options_, bias));
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -101,10 +94,7 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
 
   void build(const Shape&) override {
     table_ = add_weight("embeddings", {options_.input_dim, options_.output_dim},
-                        {.initializer = options_.embeddings_initializer,
-                         .regularizer = options_.embeddings_regularizer,
-                         .constraint = options_.embeddings_constraint,
-                         .dtype = options_.dtype});
+                        TENURE_WEIGHT_OPTIONS(options_, embeddings));
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -167,18 +157,6 @@ Lambdas& lambdas() {
 }
 
 }  // namespace
-
-std::span<const LayerRow> core_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Dense", make_layer<Dense, DenseOptions>},
-      {"Activation", make_layer<Activation, ActivationOptions>},
-      {"Masking", make_layer<Masking, MaskingOptions>},
-      {"Embedding", make_layer<Embedding, EmbeddingOptions>},
-      {"Lambda", make_layer<Lambda, LambdaOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 LambdaFn::LambdaFn(const char* registered) : LambdaFn(std::string(registered)) {}
@@ -212,6 +190,10 @@ TENURE_DEFINE_LAYER(Activation, ActivationOptions, ActivationLayer)
 TENURE_DEFINE_LAYER(Masking, MaskingOptions, MaskingLayer)
 TENURE_DEFINE_LAYER(Embedding, EmbeddingOptions, EmbeddingLayer)
 TENURE_DEFINE_LAYER(Lambda, LambdaOptions, LambdaLayer)
+
+std::span<const detail::LayerRow> detail::core_layers() {
+  return rows_of<Dense, Activation, Masking, Embedding, Lambda>();
+}
 
 Activation::Activation(ActivationFn activation, std::source_location site)
     : Activation(ActivationOptions{.activation = std::move(activation)}, site) {}

@@ -153,22 +153,15 @@ class CategoryEncodingLayer final : public ConfiguredLayer<CategoryEncodingOptio
 };
 
 }  // namespace
-
-std::span<const LayerRow> image_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Rescaling", make_layer<Rescaling, RescalingOptions>},
-      {"Resizing", make_layer<Resizing, ResizingOptions>},
-      {"CenterCrop", make_layer<CenterCrop, CenterCropOptions>},
-      {"CategoryEncoding", make_layer<CategoryEncoding, CategoryEncodingOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Rescaling, RescalingOptions, RescalingLayer)
 TENURE_DEFINE_LAYER(Resizing, ResizingOptions, ResizingLayer)
 TENURE_DEFINE_LAYER(CenterCrop, CenterCropOptions, CenterCropLayer)
 TENURE_DEFINE_LAYER(CategoryEncoding, CategoryEncodingOptions, CategoryEncodingLayer)
+
+std::span<const detail::LayerRow> detail::image_layers() {
+  return rows_of<Rescaling, Resizing, CenterCrop, CategoryEncoding>();
+}
 
 }  // namespace tenure::nn

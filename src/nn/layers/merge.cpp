@@ -195,21 +195,6 @@ class DotLayer final : public ConfiguredLayer<DotOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> merge_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Add", make_layer<Add, MergeOptions>},
-      {"Subtract", make_layer<Subtract, MergeOptions>},
-      {"Multiply", make_layer<Multiply, MergeOptions>},
-      {"Average", make_layer<Average, MergeOptions>},
-      {"Maximum", make_layer<Maximum, MergeOptions>},
-      {"Minimum", make_layer<Minimum, MergeOptions>},
-      {"Concatenate", make_layer<Concatenate, ConcatenateOptions>},
-      {"Dot", make_layer<Dot, DotOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Add, MergeOptions, MergeLayer<detail::Merge::add>)
@@ -220,5 +205,9 @@ TENURE_DEFINE_LAYER(Maximum, MergeOptions, MergeLayer<detail::Merge::maximum>)
 TENURE_DEFINE_LAYER(Minimum, MergeOptions, MergeLayer<detail::Merge::minimum>)
 TENURE_DEFINE_LAYER(Concatenate, ConcatenateOptions, ConcatenateLayer)
 TENURE_DEFINE_LAYER(Dot, DotOptions, DotLayer)
+
+std::span<const detail::LayerRow> detail::merge_layers() {
+  return rows_of<Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot>();
+}
 
 }  // namespace tenure::nn

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/raise.h"
+#include "nn/layers/common.h"
 #include "nn/layers/recurrent.h"
 #include "ops/recurrent_attrs.h"
 #include "tenure/activation.h"
@@ -68,8 +69,8 @@ void check_cell_sizes(const char* what, std::int64_t units, double dropout,
   }
 }
 
-Tensor dropout_mask(const Shape& shape, double rate, DType dtype) {
-  return random::bernoulli(shape, 1 - rate, dtype) * (1 / (1 - rate));
+void add_dropout_mask(std::vector<Tensor>& masks, const Shape& shape, double rate, DType dtype) {
+  if (rate > 0) masks.push_back(random::bernoulli(shape, 1 - rate, dtype) * (1 / (1 - rate)));
 }
 
 Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool unit_forget_bias) {
@@ -118,44 +119,25 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   void build(const Shape& input) override {
     if (input.rank() != 2) raise<ShapeError>("takes steps of rank 2, was given {}", input);
     const std::int64_t columns = gates_ * options_.units;
-    kernel_ = this->add_weight("kernel", {input[-1], columns},
-                               {.initializer = options_.kernel_initializer,
-                                .regularizer = options_.kernel_regularizer,
-                                .constraint = options_.kernel_constraint,
-                                .dtype = options_.dtype});
+    kernel_ =
+        this->add_weight("kernel", {input[-1], columns}, TENURE_WEIGHT_OPTIONS(options_, kernel));
     recurrent_ = this->add_weight("recurrent_kernel", {options_.units, columns},
-                                  {.initializer = options_.recurrent_initializer,
-                                   .regularizer = options_.recurrent_regularizer,
-                                   .constraint = options_.recurrent_constraint,
-                                   .dtype = options_.dtype});
+                                  TENURE_WEIGHT_OPTIONS(options_, recurrent));
     if (!options_.use_bias) return;
-    bias_ = this->add_weight("bias", bias_shape(),
-                             {.initializer = bias_initializer(),
-                              .regularizer = options_.bias_regularizer,
-                              .constraint = options_.bias_constraint,
-                              .dtype = options_.dtype});
+    WeightOptions bias = TENURE_WEIGHT_OPTIONS(options_, bias);
+    bias.initializer = bias_initializer();
+    bias_ = this->add_weight("bias", bias_shape(), std::move(bias));
   }
 
   std::vector<Shape> state_sizes() const override { return {{options_.units}}; }
 
   // Masks of the inputs, and masks of the states: one, or one per gate, or none.
   Drawn draw(const Shape& x, const Call& call) override {
-    if (!drops(call)) return {};
-    Drawn drawn{.tensors = {}, .parts = {Drawn{}, Drawn{}}};
-    const Shape state{x[0], options_.units};
-    for (int i = 0; i < masks_; ++i) {
-      if (options_.dropout > 0) {
-        drawn.parts[0].tensors.push_back(dropout_mask(x, options_.dropout, options_.dtype));
-      }
-      if (options_.recurrent_dropout > 0) {
-        drawn.parts[1].tensors.push_back(
-            dropout_mask(state, options_.recurrent_dropout, options_.dtype));
-      }
-    }
-    return drawn;
+    if (!drops(options_, call)) return {};
+    return dropout_masks(options_, x, {x[0], options_.units}, masks_);
   }
 
-  bool is_fused(const Call& call) const override { return activations_ && !drops(call); }
+  bool is_fused(const Call& call) const override { return activations_ && !drops(options_, call); }
   SequenceResult take_all_steps(const Sequence& in, const SequenceOptions& options,
                                 const Call&) override {
     RecurrentOptions how;
@@ -187,9 +169,6 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   virtual Shape bias_shape() const { return {gates_ * options_.units}; }
   virtual Initializer bias_initializer() const { return options_.bias_initializer; }
 
-  bool drops(const Call& call) const {
-    return call.training && (options_.dropout > 0 || options_.recurrent_dropout > 0);
-  }
   static const std::vector<Tensor>& masks_of(const CellCall& call, std::size_t part) {
     static const std::vector<Tensor> none;
     return call.drawn.parts.empty() ? none : call.drawn.parts[part].tensors;
@@ -425,12 +404,9 @@ Layer stacked_cells(Fields& settings) {
 
 }  // namespace detail
 
-SimpleRNNCell::SimpleRNNCell(SimpleRNNCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::SimpleRNNCellLayer>(site, std::move(options))) {}
-GRUCell::GRUCell(GRUCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::GRUCellLayer>(site, std::move(options))) {}
-LSTMCell::LSTMCell(LSTMCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::LSTMCellLayer>(site, std::move(options))) {}
+TENURE_DEFINE_LAYER(SimpleRNNCell, SimpleRNNCellOptions, SimpleRNNCellLayer)
+TENURE_DEFINE_LAYER(GRUCell, GRUCellOptions, GRUCellLayer)
+TENURE_DEFINE_LAYER(LSTMCell, LSTMCellOptions, LSTMCellLayer)
 StackedRNNCells::StackedRNNCells(std::vector<Layer> cells, StackedRNNCellsOptions options,
                                  std::source_location site)
     : Layer(detail::make_base<detail::StackedCells>(

@@ -288,26 +288,6 @@ class UpSampling3DLayer final : public ConfiguredLayer<UpSampling3DOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> reshaping_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Flatten", make_layer<Flatten, FlattenOptions>},
-      {"Reshape", make_layer<Reshape, ReshapeOptions>},
-      {"Permute", make_layer<Permute, PermuteOptions>},
-      {"RepeatVector", make_layer<RepeatVector, RepeatVectorOptions>},
-      {"Cropping1D", make_layer<Cropping1D, CroppingOptions<1>>},
-      {"Cropping2D", make_layer<Cropping2D, CroppingOptions<2>>},
-      {"Cropping3D", make_layer<Cropping3D, CroppingOptions<3>>},
-      {"ZeroPadding1D", make_layer<ZeroPadding1D, ZeroPaddingOptions<1>>},
-      {"ZeroPadding2D", make_layer<ZeroPadding2D, ZeroPaddingOptions<2>>},
-      {"ZeroPadding3D", make_layer<ZeroPadding3D, ZeroPaddingOptions<3>>},
-      {"UpSampling1D", make_layer<UpSampling1D, UpSampling1DOptions>},
-      {"UpSampling2D", make_layer<UpSampling2D, UpSampling2DOptions>},
-      {"UpSampling3D", make_layer<UpSampling3D, UpSampling3DOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Flatten, FlattenOptions, FlattenLayer)
@@ -323,5 +303,11 @@ TENURE_DEFINE_LAYER(ZeroPadding3D, ZeroPaddingOptions<3>, ZeroPaddingLayer<3>)
 TENURE_DEFINE_LAYER(UpSampling1D, UpSampling1DOptions, UpSampling1DLayer)
 TENURE_DEFINE_LAYER(UpSampling2D, UpSampling2DOptions, UpSampling2DLayer)
 TENURE_DEFINE_LAYER(UpSampling3D, UpSampling3DOptions, UpSampling3DLayer)
+
+std::span<const detail::LayerRow> detail::reshaping_layers() {
+  return rows_of<Flatten, Reshape, Permute, RepeatVector, Cropping1D, Cropping2D, Cropping3D,
+                 ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, UpSampling1D, UpSampling2D,
+                 UpSampling3D>();
+}
 
 }  // namespace tenure::nn
