@@ -126,6 +126,7 @@ std::vector<Variable> weights_that_are(LayerBase& base, bool trainable) {
 
 std::vector<Tensor> read_all(const std::vector<Variable>& variables, std::source_location site) {
   std::vector<Tensor> values;
+  values.reserve(variables.size());
   for (const Variable& variable : variables) values.push_back(variable.read(site));
   return values;
 }
