@@ -54,9 +54,9 @@ Contents open_tfjs(const std::string& path) {
   }
   contents.read = [file](const io::TensorInfo& info) {
     const auto& weights = file->manifest.weights();
-    const auto found = std::ranges::find(
-        weights, info.name, [](const io::TfjsWeight& weight) { return weight.info.name; });
-    return file->manifest.read(*found, std::source_location::current());
+    const auto weight = std::ranges::find(
+        weights, info.name, [](const io::TfjsWeight& each) { return each.info.name; });
+    return file->manifest.read(*weight, std::source_location::current());
   };
   contents.summary = summary_of([&] { return nn::load_tfjs_model(path); });
   return contents;

@@ -11,19 +11,19 @@
 namespace tenure::app {
 int run_leaks(const LeaksOptions& options) {
   const report::Run recorded = report::read_run(options.file);
-  const std::vector<report::Finding> found = report::findings(recorded);
+  const std::vector<report::Finding> findings = report::findings(recorded);
   if (options.json) {
-    fmt::print("{}", findings_json(recorded, found));
-    return found.empty() ? 0 : kFound;
+    fmt::print("{}", findings_json(recorded, findings));
+    return findings.empty() ? 0 : kFound;
   }
   const Terminal to = terminal();
   fmt::print("{}\n", summary_text(to, options.file, recorded));
-  if (found.empty()) {
+  if (findings.empty()) {
     fmt::print("{}\n", to.paint(Colour::green, "no findings"));
     return 0;
   }
-  fmt::print("{}:\n\n{}", report::count_text(found.size(), "finding"),
-             findings_text(to, recorded, found, options.stories));
+  fmt::print("{}:\n\n{}", report::count_text(findings.size(), "finding"),
+             findings_text(to, recorded, findings, options.stories));
   return kFound;
 }
 

@@ -20,10 +20,10 @@ int run_report(const ReportOptions& options) {
       options.output.empty() ? std::filesystem::path(options.recording).replace_extension("html")
                              : std::filesystem::path(options.output);
   const report::Run recorded = report::read_run(options.recording);
-  const std::vector<report::Finding> found = report::findings(recorded);
-  report::write_page(recorded, found, report::page_shell(), output);
-  fmt::print("{}: {} events, {} finding{}\n", output.string(), recorded.events, found.size(),
-             found.size() == 1 ? "" : "s");
+  const std::vector<report::Finding> findings = report::findings(recorded);
+  report::write_page(recorded, findings, report::page_shell(), output);
+  fmt::print("{}: {} events, {} finding{}\n", output.string(), recorded.events, findings.size(),
+             findings.size() == 1 ? "" : "s");
   return 0;
 }
 

@@ -180,10 +180,10 @@ std::string page(const Terminal& to, const report::Run& run, const TopOptions& o
   const auto section = [&](const std::string& title, const std::string& body) {
     if (!body.empty()) text += fmt::format("\n{}\n{}", to.paint(Colour::bold, title), body);
   };
-  const std::vector<report::Finding> found = report::findings(run);
-  if (!found.empty()) {
-    section(report::count_text(found.size(), "finding") + " (tenure leaks tells more)",
-            findings_text(to, run, found, 0));
+  const std::vector<report::Finding> findings = report::findings(run);
+  if (!findings.empty()) {
+    section(report::count_text(findings.size(), "finding") + " (tenure leaks tells more)",
+            findings_text(to, run, findings, 0));
     text.pop_back();
   }
   section("live bytes over time", graphs(to, timeline));

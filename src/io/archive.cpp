@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "io/origin.h"
 #include "tenure/io.h"
@@ -17,16 +18,14 @@ auto find(const NamedTensors& tensors, std::string_view name) {
 bool Archive::contains(std::string_view name) const { return find(tensors, name) != tensors.end(); }
 
 Tensor Archive::operator[](std::string_view name) const {
-  const auto found = find(tensors, name);
-  if (found == tensors.end()) {
-    std::string names;
-    for (const auto& [known, tensor] : tensors) {
-      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", known);
-    }
+  const auto entry = find(tensors, name);
+  if (entry == tensors.end()) {
+    const std::string names = detail::listed(
+        tensors, [](const auto& named) { return fmt::format("\"{}\"", named.first); });
     raise<ValueError>("Archive: no tensor is named \"{}\"; there are: {}", printable(name),
                       printable(names));
   }
-  return found->second;
+  return entry->second;
 }
 
 }  // namespace tenure::io

@@ -32,8 +32,8 @@ bool is_number(std::string_view text) {
 }  // namespace
 
 struct CsvReader::State {
-  State(const std::string& path, CsvOptions given)
-      : options((check_options(given), std::move(given))),
+  State(const std::string& path, CsvOptions csv_options)
+      : options((check_options(csv_options), std::move(csv_options))),
         rows(path, options.delimiter, options.quote, options.comment) {
     pending = rows.next();
     if (!pending) {
@@ -74,15 +74,15 @@ struct CsvReader::State {
         rows.origin().fail("no column \"{}\": there is no header; columns have positions from 0",
                            printable(name));
       }
-      const auto found = std::find(header.begin(), header.end(), name);
-      if (found == header.end()) {
+      const auto place = std::find(header.begin(), header.end(), name);
+      if (place == header.end()) {
         rows.origin().fail("no column \"{}\"; there are: {}", printable(name),
                            printable(fmt::format("{}", fmt::join(header, ", "))));
       }
-      if (std::find(found + 1, header.end(), name) != header.end()) {
+      if (std::find(place + 1, header.end(), name) != header.end()) {
         rows.origin().fail("two columns are named \"{}\": choose by position", printable(name));
       }
-      chosen.push_back(static_cast<std::size_t>(found - header.begin()));
+      chosen.push_back(static_cast<std::size_t>(place - header.begin()));
     }
     for (const std::size_t i : chosen) names.push_back(header[i]);
   }
@@ -177,13 +177,13 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options, std::sourc
     }
     ++row_count;
   }
-  NewTensor made({static_cast<std::int64_t>(row_count), static_cast<std::int64_t>(width)},
-                 options.dtype);
-  auto to = made.bytes().begin();
+  NewTensor table({static_cast<std::int64_t>(row_count), static_cast<std::int64_t>(width)},
+                  options.dtype);
+  auto to = table.bytes().begin();
   for (; !blocks.empty(); blocks.pop_front()) {
     to = std::copy(blocks.front().begin(), blocks.front().end(), to);
   }
-  return {reader.columns(), std::move(made).finish("read_csv", site)};
+  return {reader.columns(), std::move(table).finish("read_csv", site)};
 }
 
 }  // namespace tenure::io

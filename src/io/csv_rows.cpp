@@ -137,9 +137,9 @@ void CsvRows::plain_field(std::size_t& i) {
   do {
     const char* const first = buffer_.data() + begin_ + i;
     const char* const last = buffer_.data() + end_;
-    const char* const found = std::find_if(first, last, ends);
-    i += static_cast<std::size_t>(found - first);
-    if (found != last) break;
+    const char* const end = std::find_if(first, last, ends);
+    i += static_cast<std::size_t>(end - first);
+    if (end != last) break;
   } while (fill());
   std::size_t size = i - begin;
   if (at(i) != delimiter_ && size != 0 && buffer_[begin_ + i - 1] == '\r') {

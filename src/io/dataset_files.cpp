@@ -107,8 +107,8 @@ class CsvSource final : public ExampleSource {
         taken.insert(*position);
         return;
       }
-      const auto found = std::ranges::find(names, column.name());
-      if (found != names.end()) taken.insert(static_cast<int>(found - names.begin()));
+      const auto place = std::ranges::find(names, column.name());
+      if (place != names.end()) taken.insert(static_cast<int>(place - names.begin()));
     };
     for (const CsvColumn& target : options.targets) take_out(target);
     if (options.weight) take_out(*options.weight);
@@ -190,7 +190,7 @@ Dataset Dataset::from_csv(const std::string& path, const CsvDatasetOptions& opti
 
 Dataset Dataset::from_npy(const std::string& x_path, const std::string& y_path,
                           std::source_location site) {
-  const dataset::OwnWork own;
+  const dataset::OwnWork own_work;
   const tenure::detail::CallScope call("from_npy", site);
   Tensors y;
   if (!y_path.empty()) y = io::map_npy(y_path, site);

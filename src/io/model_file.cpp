@@ -84,15 +84,15 @@ std::vector<WeightPair> fit_all(const SafetensorsReader& file,
   }
   std::vector<WeightPair> pairs;
   for (const NamedVariable& variable : variables) {
-    const auto found = entries.find(variable.name);
-    if (found == entries.end()) {
+    const auto entry = entries.find(variable.name);
+    if (entry == entries.end()) {
       faults.missing(variable.name);
       continue;
     }
-    const std::string wrong = mismatch(variable, file.tensors()[found->second]);
+    const std::string wrong = mismatch(variable, file.tensors()[entry->second]);
     if (!wrong.empty()) faults.mismatched(wrong);
-    pairs.push_back({&variable, found->second});
-    entries.erase(found);
+    pairs.push_back({&variable, entry->second});
+    entries.erase(entry);
   }
   for (const auto& [name, entry] : entries) faults.unexpected(std::string(name));
   return pairs;
@@ -247,21 +247,21 @@ LoadedWeights load_weights(const Model& model, const std::string& path, LoadOpti
   WeightFaults faults;
   std::vector<WeightPair> pairs;
   for (const NamedVariable& weight : weights) {
-    const auto found = entries.find(weight.name);
-    if (found == entries.end()) {
+    const auto entry = entries.find(weight.name);
+    if (entry == entries.end()) {
       if (!options.by_name) faults.missing(weight.name);
       result.missing.push_back(weight.name);
       continue;
     }
-    const std::string wrong = io::mismatch(weight, file.tensors()[found->second]);
+    const std::string wrong = io::mismatch(weight, file.tensors()[entry->second]);
     if (wrong.empty()) {
-      pairs.push_back({&weight, found->second});
+      pairs.push_back({&weight, entry->second});
       result.loaded.push_back(weight.name);
     } else {
       if (!options.skip_mismatched) faults.mismatched(wrong);
       result.mismatched.push_back(weight.name);
     }
-    entries.erase(found);
+    entries.erase(entry);
   }
   for (const auto& [name, entry] : entries) {
     if (!options.by_name) faults.unexpected(std::string(name));

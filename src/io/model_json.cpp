@@ -121,18 +121,18 @@ Json parse_model_json(const Origin& origin, std::string_view text) {
 
 const Json* find_member(const Origin& origin, const Json& json, const char* key, JsonKind kind) {
   if (!json.is_object()) origin.fail("\"{}\" is looked for in what is no object", key);
-  const auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return nullptr;
-  if (!is_kind(*found, kind)) {
+  const auto value = json.find(key);
+  if (value == json.end() || value->is_null()) return nullptr;
+  if (!is_kind(*value, kind)) {
     origin.fail("\"{}\" should be {}", key, kKinds[static_cast<std::size_t>(kind)]);
   }
-  return &*found;
+  return &*value;
 }
 
 const Json& member(const Origin& origin, const Json& json, const char* key, JsonKind kind) {
-  const Json* found = find_member(origin, json, key, kind);
-  if (found == nullptr) origin.fail("there is no \"{}\"", key);
-  return *found;
+  const Json* value = find_member(origin, json, key, kind);
+  if (value == nullptr) origin.fail("there is no \"{}\"", key);
+  return *value;
 }
 
 nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t weight_bytes) {
@@ -142,11 +142,11 @@ nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t 
     origin.fail("the model has no \"config\"");
   }
   const nn::detail::LoadScope loading(weight_bytes, kStateBytes + 16 * weight_bytes);
-  const nn::Layer made = about_file(
+  const nn::Layer layer = about_file(
       origin, [&] { return nn::detail::layer_from_json(class_name.get<std::string>(), *config); });
-  auto base = std::dynamic_pointer_cast<nn::ModelBase>(nn::detail::LayerAccess::shared(made));
+  auto base = std::dynamic_pointer_cast<nn::ModelBase>(nn::detail::LayerAccess::shared(layer));
   if (base == nullptr) {
-    origin.fail("the architecture is a {}, not a model", printable(made.class_name()));
+    origin.fail("the architecture is a {}, not a model", printable(layer.class_name()));
   }
   return nn::Model(std::move(base));
 }

@@ -17,10 +17,10 @@ using nn::detail::OptimizerState;
 namespace {
 
 NamedVariable named(std::string name, const Variable& variable) {
-  NamedVariable made;
-  made.name = std::move(name);
-  made.variable = variable;
-  return made;
+  NamedVariable entry;
+  entry.name = std::move(name);
+  entry.variable = variable;
+  return entry;
 }
 
 // The JSON of a part that can be made of it again: one of the user's own cannot.
@@ -101,9 +101,9 @@ std::optional<nn::CompileOptions> compile_from_keras(const Json& json,
     std::vector<nn::Loss> losses;
     if (loss->is_object()) {
       for (const std::string& output : outputs) {
-        const auto found = loss->find(output);
-        if (found == loss->end()) raise<ValueError>("loss: there is none for \"{}\"", output);
-        losses.push_back(nn::detail::loss_from_json(*found));
+        const auto output_loss = loss->find(output);
+        if (output_loss == loss->end()) raise<ValueError>("loss: there is none for \"{}\"", output);
+        losses.push_back(nn::detail::loss_from_json(*output_loss));
       }
     } else {
       for (const Json& each : *loss) losses.push_back(nn::detail::loss_from_json(each));
@@ -140,11 +140,11 @@ std::vector<NamedVariable> optimizer_state(const nn::Optimizer& optimizer,
   for (std::size_t i = 0; i < state.shared.size(); ++i) add(shared[i].name, state.shared[i]);
   const std::vector<nn::OptimizerBase::Slot> slots = base.slots();
   for (const NamedVariable& weight : weights) {
-    const auto found = state.found.find(weight.variable.id());
-    if (found == state.found.end()) continue;
-    const std::vector<Variable>& own = state.slots[found->second];
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      all.push_back(named(slot_name(weight, slots[i]), own[i]));
+    const auto index = state.slot_index.find(weight.variable.id());
+    if (index == state.slot_index.end()) continue;
+    const std::vector<Variable>& variables = state.slots[index->second];
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      all.push_back(named(slot_name(weight, slots[i]), variables[i]));
     }
   }
   return all;
@@ -169,10 +169,10 @@ std::vector<NamedVariable> waiting_gradients(const nn::detail::Compiled& compile
   std::vector<NamedVariable> all;
   if (compiled.held_back == 0) return all;
   for (std::size_t i = 0; i < compiled.accumulated.size(); ++i) {
-    const auto found = std::ranges::find(weights, compiled.trainable[i].id(),
-                                         [](const NamedVariable& w) { return w.variable.id(); });
-    if (found == weights.end()) continue;
-    all.push_back(named(std::string(kGradientPrefix) + found->name, compiled.accumulated[i]));
+    const auto weight = std::ranges::find(weights, compiled.trainable[i].id(),
+                                          [](const NamedVariable& w) { return w.variable.id(); });
+    if (weight == weights.end()) continue;
+    all.push_back(named(std::string(kGradientPrefix) + weight->name, compiled.accumulated[i]));
   }
   return all;
 }

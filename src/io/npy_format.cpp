@@ -224,12 +224,12 @@ Tensor read_npy_elements(const Origin& origin, const NpyHeader& header, const Re
     origin.fail("tensors of type {} do not exist here", printable(header.info.type));
   }
   const DType dtype = *header.info.dtype;
-  NewTensor made(header.info.shape, dtype);
-  read(made.bytes());
-  if (dtype == DType::boolean) check_bools(origin, header.info.name, made.bytes());
-  if (header.big_endian) swap_bytes(made.bytes(), is_complex(dtype) ? 4 : size_of(dtype));
-  if (header.fortran_order) made.from_fortran_order();
-  return std::move(made).finish(op, site);
+  NewTensor array(header.info.shape, dtype);
+  read(array.bytes());
+  if (dtype == DType::boolean) check_bools(origin, header.info.name, array.bytes());
+  if (header.big_endian) swap_bytes(array.bytes(), is_complex(dtype) ? 4 : size_of(dtype));
+  if (header.fortran_order) array.from_fortran_order();
+  return std::move(array).finish(op, site);
 }
 
 std::string write_npy_header(std::string_view op, DType dtype, const Shape& shape) {

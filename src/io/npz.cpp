@@ -59,12 +59,12 @@ const std::vector<TensorInfo>& NpzReader::tensors() const { return state_->infos
 bool NpzReader::contains(std::string_view name) const { return state_->index.contains(name); }
 
 Tensor NpzReader::read(std::string_view name, std::source_location site) {
-  const auto found = state_->index.find(name);
-  if (found == state_->index.end()) {
+  const auto entry = state_->index.find(name);
+  if (entry == state_->index.end()) {
     raise<ValueError>("npz: {}: no tensor is named \"{}\"", state_->file.origin().path,
                       printable(name));
   }
-  const std::size_t i = found->second;
+  const std::size_t i = entry->second;
   ZipReader::Stream stream = state_->archive.open(i);
   const NpyHeader header = state_->head(i, stream);
   Tensor tensor = read_npy_elements(

@@ -58,25 +58,25 @@ struct SafetensorsReader::State {
   }
 
   std::size_t find(std::string_view name) const {
-    const auto found = index.find(name);
-    if (found == index.end()) {
+    const auto entry = index.find(name);
+    if (entry == index.end()) {
       raise<ValueError>("safetensors: {}: no tensor is named \"{}\"", file.origin().path,
                         printable(name));
     }
-    const TensorInfo& info = infos[found->second];
+    const TensorInfo& info = infos[entry->second];
     if (!info.dtype) {
       file.origin().fail("tensor \"{}\": tensors of dtype {} do not exist here", printable(name),
                          info.type);
     }
-    return found->second;
+    return entry->second;
   }
 
   Tensor read(std::size_t i, const char* op, std::source_location site) const {
     const TensorInfo& info = infos[i];
-    NewTensor made(info.shape, *info.dtype);
-    file.read(offsets[i], made.bytes());
-    if (*info.dtype == DType::boolean) check_bools(file.origin(), info.name, made.bytes());
-    Tensor tensor = std::move(made).finish(op, site);
+    NewTensor content(info.shape, *info.dtype);
+    file.read(offsets[i], content.bytes());
+    if (*info.dtype == DType::boolean) check_bools(file.origin(), info.name, content.bytes());
+    Tensor tensor = std::move(content).finish(op, site);
     tensor.set_name(info.name);
     return tensor;
   }

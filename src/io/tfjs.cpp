@@ -87,11 +87,11 @@ std::vector<WeightPair> match(const Origin& origin, const std::vector<NamedVaria
   std::vector<WeightPair> pairs;
   std::vector<const NamedVariable*> rest;
   for (const NamedVariable& weight : weights) {
-    auto found = exact.find(joined(weight.path));
-    if (found == exact.end() || used[found->second]) found = exact.find(joined(weight.tfjs_path));
-    if (found != exact.end() && !used[found->second]) {
-      used[found->second] = true;
-      pairs.push_back({&weight, found->second});
+    auto entry = exact.find(joined(weight.path));
+    if (entry == exact.end() || used[entry->second]) entry = exact.find(joined(weight.tfjs_path));
+    if (entry != exact.end() && !used[entry->second]) {
+      used[entry->second] = true;
+      pairs.push_back({&weight, entry->second});
     } else {
       rest.push_back(&weight);
     }
@@ -157,7 +157,8 @@ const Json& TfjsFile::architecture() const {
 }
 
 const Json* TfjsFile::training() const {
-  if (const Json* own = find_member(origin, *json, "trainingConfig", JsonKind::object)) return own;
+  if (const Json* config = find_member(origin, *json, "trainingConfig", JsonKind::object))
+    return config;
   const Json& topology = member(origin, *json, "modelTopology", JsonKind::object);
   return find_member(origin, topology, "training_config", JsonKind::object);
 }

@@ -32,12 +32,12 @@ std::uint64_t stored_bits(const Origin& origin, const std::string& name, const s
 
 double number(const Origin& origin, const std::string& name, const Json& json, const char* key,
               double otherwise) {
-  const auto found = json.find(key);
-  if (found == json.end()) return otherwise;
-  if (!found->is_number() || !std::isfinite(found->get<double>())) {
+  const auto number = json.find(key);
+  if (number == json.end()) return otherwise;
+  if (!number->is_number() || !std::isfinite(number->get<double>())) {
     origin.fail("weight \"{}\": \"{}\" is no number", name, key);
   }
-  return found->get<double>();
+  return number->get<double>();
 }
 
 // A file of the model's own folder.
@@ -194,22 +194,22 @@ void TfjsManifest::read_bytes(std::size_t group, std::uint64_t offset,
 }
 
 Tensor TfjsManifest::read(const TfjsWeight& weight, std::source_location site) const {
-  NewTensor made(weight.info.shape, *weight.info.dtype);
+  NewTensor content(weight.info.shape, *weight.info.dtype);
   if (!weight.quantization) {
-    read_bytes(weight.group, weight.offset, made.bytes());
+    read_bytes(weight.group, weight.offset, content.bytes());
     if (*weight.info.dtype == DType::boolean) {
-      check_bools(origin_, weight.info.name, made.bytes());
+      check_bools(origin_, weight.info.name, content.bytes());
     }
   } else {
     std::vector<std::byte> stored(weight.stored);
     read_bytes(weight.group, weight.offset, stored);
     if (*weight.info.dtype == DType::int32) {
-      unpack_as<std::int32_t>(stored, *weight.quantization, made.bytes());
+      unpack_as<std::int32_t>(stored, *weight.quantization, content.bytes());
     } else {
-      unpack_as<float>(stored, *weight.quantization, made.bytes());
+      unpack_as<float>(stored, *weight.quantization, content.bytes());
     }
   }
-  return std::move(made).finish("load_tfjs_model", site);
+  return std::move(content).finish("load_tfjs_model", site);
 }
 
 }  // namespace tenure::io

@@ -34,7 +34,7 @@ void WeightFaults::raise(const Origin& origin, const std::string& what) const {
 
 namespace {
 
-std::string made_at(const Variable& variable) {
+std::string birth_of(const Variable& variable) {
   return detail::site_text(detail::Access::state(variable)->label->site);
 }
 
@@ -44,12 +44,12 @@ std::string mismatch(const nn::detail::NamedVariable& weight, const TensorInfo& 
   const Variable& variable = weight.variable;
   if (info.shape != variable.shape()) {
     return fmt::format("\"{}\" is {} in the file, {} in the model (made {})", weight.name,
-                       info.shape, variable.shape(), made_at(variable));
+                       info.shape, variable.shape(), birth_of(variable));
   }
   const bool floats = info.dtype && is_floating(*info.dtype) && is_floating(variable.dtype());
   if (!floats && info.dtype != variable.dtype()) {
     return fmt::format("\"{}\" is {} in the file, {} in the model (made {})", weight.name,
-                       printable(info.type), variable.dtype(), made_at(variable));
+                       printable(info.type), variable.dtype(), birth_of(variable));
   }
   return {};
 }

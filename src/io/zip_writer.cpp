@@ -157,7 +157,7 @@ ZipWriter::ZipWriter(AtomicFile& file, bool compress) : state_(std::make_unique<
   auto output = std::make_unique<Output>(Output{&state_->failure, &file, 0, false});
   zip_source_t* source = zip_source_function_create(output_callback, output.get(), &error);
   if (source == nullptr) state_->fail(zip_error_strerror(&error));
-  [[maybe_unused]] const Output* given = output.release();  // the source's now
+  [[maybe_unused]] const Output* released = output.release();  // the source's now
   state_->archive = zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error);
   if (state_->archive == nullptr) {
     zip_source_free(source);
@@ -174,7 +174,7 @@ void ZipWriter::add(const std::string& name, std::uint64_t size, std::function<P
   auto input = std::make_unique<Input>(Input{&state_->failure, size, std::move(open), {}, 0});
   zip_source_t* source = zip_source_function(archive, input_callback, input.get());
   if (source == nullptr) state_->fail(zip_strerror(archive));
-  [[maybe_unused]] const Input* given = input.release();  // the source's now
+  [[maybe_unused]] const Input* released = input.release();  // the source's now
   const zip_int64_t index = zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
   if (index < 0) {
     zip_source_free(source);

@@ -1,3 +1,4 @@
+#include "core/listed.h"
 #include "nn/parts.h"
 #include "tenure/activation.h"
 #include "tenure/math.h"
@@ -36,12 +37,11 @@ constexpr ActivationRow kActivations[] = {
 
 Named<Tensor(Tensor)> activation_named(const std::string& name) {
   const std::string plain = detail::plain_name(name);
-  std::string known;
   for (const ActivationRow& row : kActivations) {
     if (detail::plain_name(row.name) == plain) return {row.name, "{}", row.call};
-    known.append(known.empty() ? "" : ", ").append(row.name);
   }
-  detail::raise_no_such("activation", name, known);
+  const auto row_name = [](const ActivationRow& row) { return row.name; };
+  detail::raise_no_such("activation", name, tenure::detail::listed(kActivations, row_name));
 }
 
 }  // namespace

@@ -12,17 +12,17 @@ namespace tenure::nn::detail {
 namespace {
 
 [[noreturn]] void broken(const char* what, const Json& json) {
-  std::string found = json.dump();
-  if (found.size() > 80) found = found.substr(0, 80) + "...";
-  raise<ValueError>("model: {}: {}", what, found);
+  std::string text = json.dump();
+  if (text.size() > 80) text = text.substr(0, 80) + "...";
+  raise<ValueError>("model: {}: {}", what, text);
 }
 
 const Json& member(const Json& json, const char* key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  if (!json.is_object() || found == json.end()) {
+  const auto value = json.is_object() ? json.find(key) : json.end();
+  if (!json.is_object() || value == json.end()) {
     raise<ValueError>("model: the architecture lacks \"{}\"", key);
   }
-  return *found;
+  return *value;
 }
 
 Json layer_json(const Layer& layer) {
@@ -71,11 +71,10 @@ std::string GraphModel::config() const {
   const NodeNames names(structure_);
   std::vector<std::pair<Layer, Json>> layers;  // with its inbound nodes
   for (const auto& call : structure_.calls) {
-    auto found =
-        std::ranges::find(layers, call->layer, [](const auto& pair) { return pair.first; });
-    if (found == layers.end()) {
+    auto row = std::ranges::find(layers, call->layer, [](const auto& pair) { return pair.first; });
+    if (row == layers.end()) {
       layers.emplace_back(call->layer, Json::array());
-      found = layers.end() - 1;
+      row = layers.end() - 1;
     }
     if (call->inputs.empty()) continue;
     Json inbound = Json::array();
@@ -84,7 +83,7 @@ std::string GraphModel::config() const {
       name.push_back(Json::object());
       inbound.push_back(std::move(name));
     }
-    found->second.push_back(std::move(inbound));
+    row->second.push_back(std::move(inbound));
   }
   Json list = Json::array(), inputs = Json::array(), outputs = Json::array();
   for (const auto& [layer, inbound] : layers) {
@@ -172,8 +171,8 @@ class GraphReader {
     std::size_t calls = list.size();
     for (const Json& each : list) {
       const Layer layer = layer_from_json(each, "Functional: layers");
-      const std::string own = name_in(each);
-      const std::string name = own.empty() ? layer.name() : own;
+      const std::string file_name = name_in(each);
+      const std::string name = file_name.empty() ? layer.name() : file_name;
       Pending pending{layer, {}, {}, {}};
       if (const auto inbound = each.find("inbound_nodes"); inbound != each.end()) {
         if (!inbound->is_array()) broken("inbound_nodes should be a list", *inbound);
@@ -204,8 +203,8 @@ class GraphReader {
   // Files that count a model's calls from 0 are read too: none of them names what would be before.
   std::vector<Reference> noted(std::vector<Reference> list) {
     for (const Reference& each : list) {
-      const auto [found, is_new] = least_call_.emplace(each.layer, each.call);
-      if (!is_new) found->second = std::min(found->second, each.call);
+      const auto [least, is_new] = least_call_.emplace(each.layer, each.call);
+      if (!is_new) least->second = std::min(least->second, each.call);
     }
     return list;
   }
@@ -218,11 +217,11 @@ class GraphReader {
   }
 
   Place place(const Reference& wanted) {
-    const auto found = layers_.find(wanted.layer);
-    if (found == layers_.end()) {
+    const auto row = layers_.find(wanted.layer);
+    if (row == layers_.end()) {
       raise<ValueError>("model: a node is of \"{}\", which is no layer of it", wanted.layer);
     }
-    Pending& pending = found->second;
+    Pending& pending = row->second;
     if (pending.inputs.empty() && wanted.call == 0) {
       if (pending.layer.class_name() != "InputLayer") {
         raise<ValueError>("model: \"{}\" is given nothing, and is no input", wanted.layer);
@@ -238,12 +237,12 @@ class GraphReader {
     return {&pending, call};
   }
 
-  bool is_made(const Reference& wanted) {
+  bool is_known(const Reference& wanted) {
     const auto [pending, call] = place(wanted);
     return pending->outputs.contains(call);
   }
 
-  Node made(const Reference& wanted) {
+  Node known_node(const Reference& wanted) {
     const auto [pending, call] = place(wanted);
     const std::vector<Node>& outputs = pending->outputs.at(call);
     if (wanted.output >= outputs.size()) {
@@ -272,7 +271,7 @@ class GraphReader {
       }
       const std::size_t before = stack.size();
       for (const Reference& input : pending->inputs[call]) {
-        if (!is_made(input)) stack.push_back(input);
+        if (!is_known(input)) stack.push_back(input);
       }
       if (stack.size() > before) {
         if (pending->visiting[call]) {
@@ -282,10 +281,10 @@ class GraphReader {
         continue;
       }
       std::vector<Node> inputs;
-      for (const Reference& input : pending->inputs[call]) inputs.push_back(made(input));
+      for (const Reference& input : pending->inputs[call]) inputs.push_back(known_node(input));
       pending->outputs[call] = pending->layer.apply(std::move(inputs), std::source_location());
     }
-    return made(wanted);
+    return known_node(wanted);
   }
 
   std::map<std::string, Pending> layers_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "tenure/nn/model.h"
 
@@ -37,10 +38,8 @@ class Monitor {
     for (const auto& [name, value] : logs) {
       if (name == name_) return value;
     }
-    std::string names;
-    for (const auto& [name, value] : logs) names += (names.empty() ? "" : ", ") + name;
     raise<ValueError>("{}: monitors \"{}\", which is not there (there are: {}){}", who_, name_,
-                      names,
+                      tenure::detail::listed(logs, [](const auto& log) { return log.first; }),
                       name_.starts_with("val_") ? ": give fit validation data or a split" : "");
   }
   // True, and from then on the best, when it is.

@@ -38,6 +38,13 @@ T& value_at(T* at) {
 const Numbers& value_at(const Numbers& at) { return at; }
 const Margins& value_at(const Margins& at) { return at; }
 
+template <class T>
+void assign(T* to, const T* from) {
+  *to = *from;
+}
+void assign(const Numbers& to, const Numbers& from) { to.list = from.list; }
+void assign(const Margins& to, const Margins& from) { to.pairs = from.pairs; }
+
 // ---- Writing
 
 Json named_json(const std::string& class_name, const std::string& config) {
@@ -360,8 +367,8 @@ Json with_keras_names(const std::string& optimizer, const Json& config) {
   Json named = Json::object();
   for (const auto& [key, value] : config.items()) {
     if (value.is_null()) continue;
-    const auto found = names.find(plain_name(key));
-    named[found != names.end() ? found->second : key] = value;
+    const auto keras_name = names.find(plain_name(key));
+    named[keras_name != names.end() ? keras_name->second : key] = value;
   }
   // TensorFlow.js's name for rho; in Keras's older files something else stands beside it.
   if (plain_name(optimizer) == "rmsprop" && !named.contains("rho") && named.contains("decay")) {
@@ -386,18 +393,26 @@ T training_part(const Json& json, const char* what, const char* wrapper,
 
 }  // namespace
 
+void FieldCopy::visit(const char* key, const Field& field) {
+  const auto [first, is_new] = first_.try_emplace(key, field);
+  if (is_new) return;
+  std::visit([from = first->second](
+                 const auto& to) { assign(to, std::get<std::decay_t<decltype(to)>>(from)); },
+             field);
+}
+
 void ConfigReader::need(std::initializer_list<const char*> keys) const {
   for (const char* key : keys) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) raise<ValueError>("{}: has no {}", owner_, key);
+    const auto value = json_.find(key);
+    if (value == json_.end() || value->is_null()) raise<ValueError>("{}: has no {}", owner_, key);
   }
 }
 
 void ConfigReader::visit(const char* key, const Field& field) {
-  const auto found = json_.find(key);
-  if (found == json_.end()) return;
+  const auto value = json_.find(key);
+  if (value == json_.end()) return;
   const std::string what = fmt::format("{}: {}", owner_, key);
-  std::visit([&](const auto& at) { from_json(*found, what, value_at(at)); }, field);
+  std::visit([&](const auto& at) { from_json(*value, what, value_at(at)); }, field);
 }
 
 std::string written(const Settings& settings) {
@@ -412,6 +427,19 @@ std::string plain_name(std::string_view name) {
     if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return plain;
+}
+
+std::string snake_case(std::string_view class_name) {
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string text;
+  for (std::size_t i = 0; i < class_name.size(); ++i) {
+    const bool upper = class_name[i] >= 'A' && class_name[i] <= 'Z';
+    const bool after_lower = i > 0 && lower(class_name[i - 1]);
+    const bool before_lower = i > 0 && i + 1 < class_name.size() && lower(class_name[i + 1]);
+    if (upper && (after_lower || before_lower)) text += '_';
+    text += upper ? static_cast<char>(class_name[i] - 'A' + 'a') : class_name[i];
+  }
+  return text;
 }
 
 bool is_called(const std::string& plain, std::string_view name, std::string_view other_names) {

@@ -15,8 +15,8 @@ namespace tenure::nn::detail {
 
 std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, const Call& call) {
   LayerBase& base = LayerAccess::base(layer);
-  std::vector<Tensor> values, made_masks;
-  Call inner{.training = call.training, .losses = call.losses, .output_masks = &made_masks};
+  std::vector<Tensor> values, output_masks;
+  Call inner{.training = call.training, .losses = call.losses, .output_masks = &output_masks};
   values.reserve(inputs.size());
   inner.masks.reserve(inputs.size());
   for (Flow& input : inputs) {
@@ -25,12 +25,12 @@ std::vector<Flow> call_in_model(const Layer& layer, std::vector<Flow> inputs, co
   }
   std::vector<Tensor> outputs =
       call_layer(base, values, inner, tenure::detail::context().call.site);
-  if (made_masks.empty()) made_masks.push_back(base.compute_mask(values, inner.masks));
-  made_masks.resize(outputs.size());
+  if (output_masks.empty()) output_masks.push_back(base.compute_mask(values, inner.masks));
+  output_masks.resize(outputs.size());
   std::vector<Flow> flows;
   flows.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    flows.push_back({std::move(outputs[i]), std::move(made_masks[i])});
+    flows.push_back({std::move(outputs[i]), std::move(output_masks[i])});
   }
   return flows;
 }
@@ -129,15 +129,15 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
   }
   std::vector<Flow> values(values_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& given = spec_of(inputs[i]).shape;
+    const Shape& shape = spec_of(inputs[i]).shape;
     const Shape& wanted = structure_.inputs[i].shape();
-    bool fits = given.rank() == wanted.rank();
-    for (int axis = 0; fits && axis < given.rank(); ++axis) {
-      fits = wanted[axis] == kAny || wanted[axis] == given[axis];
+    bool fits = shape.rank() == wanted.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis) {
+      fits = wanted[axis] == kAny || wanted[axis] == shape[axis];
     }
     if (!fits) {
       raise<ShapeError>("input \"{}\" has shape {} (-1: any size), was given {}",
-                        structure_.inputs[i].layer().name(), wanted, given);
+                        structure_.inputs[i].layer().name(), wanted, shape);
     }
     values[i] = {inputs[i], call.mask(i)};
   }
@@ -146,9 +146,9 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
     arguments.reserve(step.inputs.size());
     for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
     for (const std::size_t done : step.last_used) values[done] = {};
-    std::vector<Flow> made = call_in_model(step.layer, std::move(arguments), call);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      values[step.first_output + i] = std::move(made[i]);
+    std::vector<Flow> outputs = call_in_model(step.layer, std::move(arguments), call);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      values[step.first_output + i] = std::move(outputs[i]);
     }
   }
   std::vector<Flow> results;
@@ -173,6 +173,13 @@ std::vector<Layer> SequentialModel::chain() const {
 const Structure* SequentialModel::structure() const {
   const std::lock_guard lock(mutex_);
   return structure_.get();
+}
+
+void SequentialModel::begin(const Node& input) {
+  structure_ = std::make_shared<Structure>();
+  structure_->sequential = true;
+  structure_->inputs = structure_->outputs = {input};
+  structure_->calls = {LayerAccess::call(input)};
 }
 
 // The next layer's node, where the inputs are known.
@@ -213,10 +220,7 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
                     std::make_shared<const NodeCall>(NodeCall{layer, {}, {{shape, dtype}}, site}),
                     0)
               : input_node({shape, dtype}, layer.name() + "_input", site);
-      structure_ = std::make_shared<Structure>();
-      structure_->sequential = true;
-      structure_->inputs = structure_->outputs = {input};
-      structure_->calls = {LayerAccess::call(input)};
+      begin(input);
       if (layer.class_name() == "InputLayer") {  // where the model begins, not one of its layers
         LayerAccess::state(*this).built = true;
         return;
@@ -261,12 +265,7 @@ void SequentialModel::build_all(const std::vector<Shape>& inputs) {
     raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
   }
   const std::source_location site = LayerAccess::state(*this).label->site;
-  const Node input =
-      input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site);
-  structure_ = std::make_shared<Structure>();
-  structure_->sequential = true;
-  structure_->inputs = structure_->outputs = {input};
-  structure_->calls = {LayerAccess::call(input)};
+  begin(input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site));
   try {
     for (const Layer& layer : chain_) extend(layer, site);
   } catch (...) {

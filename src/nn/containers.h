@@ -62,6 +62,7 @@ class SequentialModel final : public Container {
   std::vector<Layer> chain() const;
 
  private:
+  void begin(const Node& input);
   void extend(const Layer& layer, std::source_location site);
 
   std::vector<Layer> chain_;

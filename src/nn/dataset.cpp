@@ -57,7 +57,7 @@ Pipeline chosen(const Pipeline& from, const Args&... args) {
   return to;
 }
 
-Pipeline made(RecipePtr<Batch> elements) {
+Pipeline pipeline_of(RecipePtr<Batch> elements) {
   Pipeline pipeline;
   pipeline.elements = std::move(elements);
   return pipeline;
@@ -86,7 +86,7 @@ DatasetIterator::~DatasetIterator() = default;
 
 std::optional<Batch> DatasetIterator::next(std::source_location site) {
   if (run_ == nullptr) raise<ValueError>("next: the iterator is empty (moved from)");
-  const dataset::OwnWork own;
+  const dataset::OwnWork own_work;
   const tenure::detail::CallScope call("next", site);
   return run_->next();
 }
@@ -112,12 +112,12 @@ Dataset Dataset::from_source(std::shared_ptr<const ExampleSource> source) {
 Dataset Dataset::from_generator(std::function<Generator()> open, std::optional<std::int64_t> size) {
   if (!open) raise<ValueError>("from_generator: an empty function");
   if (size) check_count("from_generator: size", *size, 0);
-  return Dataset(made(dataset::generator_of(std::move(open), size)));
+  return Dataset(pipeline_of(dataset::generator_of(std::move(open), size)));
 }
 
 Dataset Dataset::from_elements(const std::vector<Batch>& elements, std::source_location site) {
   const tenure::detail::CallScope call("from_range", site);
-  return Dataset(made(dataset::saved_elements(elements, site)));
+  return Dataset(pipeline_of(dataset::saved_elements(elements, site)));
 }
 
 Dataset Dataset::shuffle(std::int64_t buffer, ShuffleOptions options) const {
@@ -128,26 +128,27 @@ Dataset Dataset::shuffle(std::int64_t buffer, ShuffleOptions options) const {
 
 Dataset Dataset::batch(std::int64_t size, BatchOptions options) const {
   check_count("batch: size", size, 1);
-  return Dataset(made(dataset::batches_of(*pipeline_, size, options.drop_remainder)));
+  return Dataset(pipeline_of(dataset::batches_of(*pipeline_, size, options.drop_remainder)));
 }
 
 Dataset Dataset::map(std::function<Batch(Batch)> fn) const {
   if (!fn) raise<ValueError>("map: an empty function");
-  return Dataset(made(dataset::map_of(dataset::elements_of(*pipeline_), std::move(fn))));
+  return Dataset(pipeline_of(dataset::map_of(dataset::elements_of(*pipeline_), std::move(fn))));
 }
 
 Dataset Dataset::filter(std::function<bool(const Batch&)> keep) const {
   if (!keep) raise<ValueError>("filter: an empty function");
-  return Dataset(made(dataset::filter_of(dataset::elements_of(*pipeline_), std::move(keep))));
+  return Dataset(
+      pipeline_of(dataset::filter_of(dataset::elements_of(*pipeline_), std::move(keep))));
 }
 
 Dataset Dataset::concatenate(const Dataset& other) const {
-  return Dataset(made(dataset::concatenation_of(dataset::elements_of(*pipeline_),
-                                                dataset::elements_of(*other.pipeline_))));
+  return Dataset(pipeline_of(dataset::concatenation_of(dataset::elements_of(*pipeline_),
+                                                       dataset::elements_of(*other.pipeline_))));
 }
 
 Dataset Dataset::unbatch() const {
-  return Dataset(made(dataset::unbatched_of(dataset::elements_of(*pipeline_))));
+  return Dataset(pipeline_of(dataset::unbatched_of(dataset::elements_of(*pipeline_))));
 }
 
 Dataset Dataset::repeat(std::int64_t times) const {
@@ -157,17 +158,17 @@ Dataset Dataset::repeat(std::int64_t times) const {
 
 Dataset Dataset::take(std::int64_t count) const {
   check_count("take: count", count, 0);
-  return Dataset(chosen<dataset::Taken>(*pipeline_, count));
+  return Dataset(chosen<dataset::Portion>(*pipeline_, std::int64_t{0}, count));
 }
 
 Dataset Dataset::skip(std::int64_t count) const {
   check_count("skip: count", count, 0);
-  return Dataset(chosen<dataset::Skipped>(*pipeline_, count));
+  return Dataset(chosen<dataset::Portion>(*pipeline_, count, kAll));
 }
 
 Dataset Dataset::prefetch(std::int64_t count) const {
   check_count("prefetch: count", count, 1);
-  return Dataset(made(dataset::prefetch_of(dataset::elements_of(*pipeline_), count)));
+  return Dataset(pipeline_of(dataset::prefetch_of(dataset::elements_of(*pipeline_), count)));
 }
 
 std::optional<std::int64_t> Dataset::size() const {
@@ -179,7 +180,7 @@ DatasetIterator Dataset::iterate(std::source_location site) const {
 }
 
 DatasetIterator Dataset::iterate(std::uint64_t epoch, std::source_location site) const {
-  const dataset::OwnWork own;
+  const dataset::OwnWork own_work;
   const tenure::detail::CallScope call("iterate", site);
   RecipePtr<Batch> recipe = dataset::elements_of(*pipeline_);
   dataset::StreamPtr<Batch> stream = recipe->open(epoch);

@@ -46,9 +46,9 @@ class Ahead final : public Stream<Batch> {
       const std::uint32_t changes = changes_.load(std::memory_order_acquire);
       {
         const std::lock_guard lock(mutex_);
-        if (!made_.empty()) {
-          std::optional<Batch> element(std::move(made_.front()));
-          made_.pop_front();
+        if (!ready_.empty()) {
+          std::optional<Batch> element(std::move(ready_.front()));
+          ready_.pop_front();
           tell();
           return element;
         }
@@ -70,7 +70,7 @@ class Ahead final : public Stream<Batch> {
         std::optional<Batch> element = from_->next();
         if (!element) break;
         const std::lock_guard lock(mutex_);
-        made_.push_back(std::move(*element));
+        ready_.push_back(std::move(*element));
         tell();
       }
     } catch (...) {
@@ -88,7 +88,7 @@ class Ahead final : public Stream<Batch> {
       {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
-        if (made_.size() < count_) return true;
+        if (ready_.size() < count_) return true;
       }
       changes_.wait(changes, std::memory_order_acquire);
     }
@@ -116,7 +116,7 @@ class Ahead final : public Stream<Batch> {
   const std::uint32_t forks_ = detail::forks();
   detail::Mutex mutex_;
   std::atomic<std::uint32_t> changes_{0};  // of what follows; waited for
-  std::deque<Batch> made_;
+  std::deque<Batch> ready_;
   std::exception_ptr error_;
   bool ended_ = false;
   bool stopped_ = false;

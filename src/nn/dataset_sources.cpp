@@ -192,7 +192,7 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
   check_all("y", y.list());
   if (weight.defined()) check(weight, "weight");
   // Row-major once, not for every batch that is gathered from them.
-  const OwnWork own;
+  const OwnWork own_work;
   const auto rows = [](std::vector<Tensor> tensors) {
     for (Tensor& tensor : tensors) tensor = contiguous(std::move(tensor));
     return tensors;

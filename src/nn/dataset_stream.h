@@ -94,61 +94,38 @@ class Random {
   std::uint64_t state_;
 };
 
+// What follows the first `skipped` elements, `count` of them at most.
 template <class T>
-class Taken final : public Recipe<T> {
+class Portion final : public Recipe<T> {
  public:
-  Taken(RecipePtr<T> from, std::int64_t count) : from_(std::move(from)), count_(count) {}
+  Portion(RecipePtr<T> from, std::int64_t skipped, std::int64_t count)
+      : from_(std::move(from)), skipped_(skipped), count_(count) {}
   StreamPtr<T> open(std::uint64_t epoch) const override {
-    return std::make_unique<Pass>(from_->open(epoch), count_);
+    return std::make_unique<Pass>(from_->open(epoch), skipped_, count_);
   }
   std::optional<std::int64_t> size() const override {
     const auto all = from_->size();
     if (!all) return std::nullopt;
-    return std::min(*all, count_);
+    return std::clamp<std::int64_t>(*all - skipped_, 0, count_);
   }
 
  private:
   struct Pass final : Stream<T> {
-    Pass(StreamPtr<T> stream, std::int64_t count) : from(std::move(stream)), left(count) {}
+    Pass(StreamPtr<T> stream, std::int64_t skipped, std::int64_t count)
+        : from(std::move(stream)), to_skip(skipped), left(count) {}
     std::optional<T> next() override {
       if (left == 0) return std::nullopt;
+      for (; to_skip > 0; --to_skip) {
+        if (!from->next()) return std::nullopt;
+      }
       --left;
       return from->next();
     }
     StreamPtr<T> from;
-    std::int64_t left;
+    std::int64_t to_skip, left;
   };
   RecipePtr<T> from_;
-  std::int64_t count_;
-};
-
-template <class T>
-class Skipped final : public Recipe<T> {
- public:
-  Skipped(RecipePtr<T> from, std::int64_t count) : from_(std::move(from)), count_(count) {}
-  StreamPtr<T> open(std::uint64_t epoch) const override {
-    return std::make_unique<Pass>(from_->open(epoch), count_);
-  }
-  std::optional<std::int64_t> size() const override {
-    const auto all = from_->size();
-    if (!all) return std::nullopt;
-    return std::max<std::int64_t>(0, *all - count_);
-  }
-
- private:
-  struct Pass final : Stream<T> {
-    Pass(StreamPtr<T> stream, std::int64_t count) : from(std::move(stream)), left(count) {}
-    std::optional<T> next() override {
-      for (; left > 0; --left) {
-        if (!from->next()) return std::nullopt;
-      }
-      return from->next();
-    }
-    StreamPtr<T> from;
-    std::int64_t left;
-  };
-  RecipePtr<T> from_;
-  std::int64_t count_;
+  std::int64_t skipped_, count_;
 };
 
 template <class T>

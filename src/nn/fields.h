@@ -10,13 +10,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/fields.h"
+#include "core/listed.h"
 #include "tenure/dtype.h"
 #include "tenure/shape.h"
 
@@ -86,6 +89,13 @@ class Unwritten final : public Fields {
   std::string name_;
 };
 
+// Gives the second struct that it visits what the first has in the fields of the same names.
+class FieldCopy final : public Fields {
+ private:
+  void visit(const char* key, const Field& field) override;
+  std::map<std::string_view, Field> first_;
+};
+
 using Settings = std::function<void(Fields& visit)>;
 std::string written(const Settings& settings);  // {"units":8,"activation":"relu"}
 
@@ -103,6 +113,8 @@ std::string config_of(const O& options) {
 
 // "glorot_uniform", "glorotUniform" and "GlorotUniform" name the same.
 std::string plain_name(std::string_view name);
+
+std::string snake_case(std::string_view class_name);  // "global_pooling1d", of default names
 
 // A row of a table of what names and files may ask for.
 template <class T>
@@ -127,9 +139,7 @@ std::optional<T> find_named(const Row<T> (&rows)[N], const std::string& name, Fi
 
 template <class T, std::size_t N>
 std::string names_of(const Row<T> (&rows)[N]) {
-  std::string names;
-  for (const Row<T>& row : rows) names.append(names.empty() ? "" : ", ").append(row.name);
-  return names;
+  return tenure::detail::listed(rows, [](const Row<T>& row) { return row.name; });
 }
 
 template <class T, std::size_t N>

@@ -138,15 +138,15 @@ Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& bat
 }
 
 // Refuses what cannot be used in the name of what the user called, before copies are made of it.
-void check_given(const char* op, std::span<const Tensor> tensors, std::source_location site) {
+void check_defined(const char* op, std::span<const Tensor> tensors, std::source_location site) {
   if (tenure::detail::context().trace != nullptr) return;  // there they may be captured
   for (const Tensor& each : tensors) {
     if (each.defined()) const tenure::detail::Pin pin(each, op, site);
   }
 }
-void check_given(const char* op, const Tensor& x, const Tensor& y, std::source_location site) {
-  check_given(op, {&x, 1}, site);
-  check_given(op, {&y, 1}, site);
+void check_defined(const char* op, const Tensor& x, const Tensor& y, std::source_location site) {
+  check_defined(op, {&x, 1}, site);
+  check_defined(op, {&y, 1}, site);
 }
 
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
@@ -373,7 +373,7 @@ Job<History> start_fit(const Model& model, FitData data, FitOptions options,
 
 History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
                    std::source_location site) const {
-  check_given("fit", x, y, site);
+  check_defined("fit", x, y, site);
   return fit(TensorVector{x}, TensorVector{y}, std::move(options), site);
 }
 
@@ -381,8 +381,8 @@ History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions opti
                    std::source_location site) const {
   const tenure::detail::UserLine line(site, "fit");
   check_options(options);
-  check_given("fit", x, site);
-  check_given("fit", y, site);
+  check_defined("fit", x, site);
+  check_defined("fit", y, site);
   const detail::TrainingLock lock(*this, "fit", site);
   return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
 }
@@ -399,7 +399,7 @@ Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions optio
   const tenure::detail::UserLine line(site, "fit_async");
   check_options(options);
   detail::check_alive(*base_, site, "fit_async");
-  check_given("fit_async", x, y, site);
+  check_defined("fit_async", x, y, site);
   return start_fit(*this, fit_data(*this, {x}, {y}, options, site), options, site);
 }
 
@@ -412,7 +412,7 @@ Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                            std::source_location site) const {
-  check_given("train_on_batch", x, y, site);
+  check_defined("train_on_batch", x, y, site);
   return train_on_batch(Batch{{x}, {y}, sample_weight}, site);
 }
 
@@ -429,7 +429,7 @@ Logs Model::train_on_batch(const Batch& batch, std::source_location site) const 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
   const tenure::detail::UserLine line(site, "test_on_batch");
-  check_given("test_on_batch", x, y, site);
+  check_defined("test_on_batch", x, y, site);
   const detail::TrainingLock lock(*this, "test_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
   reset_metrics(*compiled, site);
@@ -441,7 +441,7 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
                      std::source_location site) const {
   const tenure::detail::UserLine line(site, "evaluate");
-  check_given("evaluate", x, y, site);
+  check_defined("evaluate", x, y, site);
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
   check_batches(*this, examples, options.batch_size, "evaluate");
   return evaluate(examples.batch(options.batch_size), site);
@@ -458,7 +458,7 @@ Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
 }
 
 Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
-  check_given("predict", {&x, 1}, site);
+  check_defined("predict", {&x, 1}, site);
   return detail::first_of(*base_, predict(TensorVector{x}, options, site));
 }
 
@@ -491,9 +491,9 @@ TensorVector predict_batches(const Model& model, const TensorVector& x, std::int
       for (const Tensor& each : x) {
         batch.push_back(rows(each, first, std::min(batch_size, examples - first), site));
       }
-      TensorVector made = detail::predict_step(model, batch, site);
-      parts.resize(made.size());
-      for (std::size_t i = 0; i < made.size(); ++i) parts[i].push_back(std::move(made[i]));
+      TensorVector outputs = detail::predict_step(model, batch, site);
+      parts.resize(outputs.size());
+      for (std::size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(std::move(outputs[i]));
     }
   }
   TensorVector whole;
@@ -507,7 +507,7 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
                             std::source_location site) const {
   const tenure::detail::UserLine line(site, "predict");
   detail::check_alive(*base_, site, "predict");
-  check_given("predict", x, site);
+  check_defined("predict", x, site);
   const Span span("predict", name(), site);
   check_predicted(x, options);
   return predict_batches(*this, x, options.batch_size, site);
@@ -516,7 +516,7 @@ TensorVector Model::predict(const TensorVector& x, PredictOptions options,
 Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
                                  std::source_location site) const {
   detail::check_alive(*base_, site, "predict_async");
-  check_given("predict_async", {&x, 1}, site);
+  check_defined("predict_async", {&x, 1}, site);
   const tenure::detail::NoScope no_scope(tenure::detail::context());
   Tensor held = x.clone(site);  // whatever becomes of the user's
   auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);

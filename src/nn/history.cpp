@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "tenure/nn/callbacks.h"
 
@@ -12,9 +13,7 @@ namespace tenure::nn {
 namespace {
 
 std::string names_in(const auto& pairs) {
-  std::string names;
-  for (const auto& [name, value] : pairs) names += (names.empty() ? "" : ", ") + name;
-  return names;
+  return tenure::detail::listed(pairs, [](const auto& pair) { return pair.first; });
 }
 
 // A picture out of dots, two wide and four high per character. A character has the colour of the
@@ -88,14 +87,14 @@ const std::vector<double>& History::operator[](std::string_view name) const {
 void History::add(int epoch, const Logs& logs) {
   epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
-    auto found = std::ranges::find(values, name, [](const auto& pair) { return pair.first; });
-    if (found == values.end()) {
+    auto series = std::ranges::find(values, name, [](const auto& pair) { return pair.first; });
+    if (series == values.end()) {
       values.emplace_back(name, std::vector<double>());
-      found = values.end() - 1;
+      series = values.end() - 1;
     }
     // Where a validation was left out, it has no value.
-    found->second.resize(epochs.size() - 1, std::numeric_limits<double>::quiet_NaN());
-    found->second.push_back(value);
+    series->second.resize(epochs.size() - 1, std::numeric_limits<double>::quiet_NaN());
+    series->second.push_back(value);
   }
 }
 

@@ -82,9 +82,9 @@ Tensor orthogonal(const OrthogonalOptions& o, const Shape& shape, DType dtype) {
   const Tensor drawn = random::normal({std::max(rows, columns), std::min(rows, columns)},
                                       {.mean = 0, .deviation = 1, .dtype = dtype});
   auto [q, r] = qr(drawn);
-  Tensor made = q * sign(diagonal(r));
-  if (rows < columns) made = matrix_transpose(made);
-  return reshape(made * o.gain, shape);
+  Tensor basis = q * sign(diagonal(r));
+  if (rows < columns) basis = matrix_transpose(basis);
+  return reshape(basis * o.gain, shape);
 }
 
 using Make = Tensor(const Shape&, DType);

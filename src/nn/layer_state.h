@@ -95,52 +95,32 @@ std::shared_ptr<LayerBase> make_base(std::source_location site, A&&... args) {
 // One call of a layer: refused when it is disposed; builds it at first.
 std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& inputs, const Call& call,
                                std::source_location site);
-// `given` are the inputs themselves where there are some, for errors.
-void ensure_built(LayerBase& base, const std::vector<Spec>& inputs, std::source_location site,
-                  const std::vector<Tensor>& given = {});
+// `inputs` are there where they are known, for errors.
+void ensure_built(LayerBase& base, const std::vector<Spec>& specs, std::source_location site,
+                  const std::vector<Tensor>& inputs = {});
 // What the layer gives for such inputs: it is traced, at sizes that stand for those that may vary.
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site);
 
 // The weights of a layer and those in it, each once. `trainable` false freezes what is below.
-struct FoundWeight {
+struct LayerWeight {
   Weight* weight;
   LayerBase* layer;
   bool trainable;
 };
-std::vector<FoundWeight> all_weights(LayerBase& base);
+std::vector<LayerWeight> all_weights(LayerBase& base);
 std::vector<Variable> all_states(LayerBase& base);
 bool contains(const LayerBase& whole, const LayerBase& part);  // also where they are the same
 
 // `op` is what the user called.
-[[noreturn]] void raise_layer_disposed(const LayerBase& base, std::source_location used,
-                                       const char* op = "call");
 void check_alive(const LayerBase& base, std::source_location used, const char* op = "call");
 
 // What a call that is to give one tensor gave.
 Tensor first_of(const LayerBase& base, std::vector<Tensor> outputs);
 // For layers that look at their first input before they know how many there are.
-void check_has_input(const LayerBase& base, std::size_t given);
+void check_has_input(const LayerBase& base, std::size_t inputs);
 
-// Gives each variable its value, or, where a shape or dtype is not the variable's, none.
-void assign_values(const char* op, const LayerBase& base, const std::vector<Variable>& variables,
-                   const std::vector<Tensor>& values, std::source_location site);
-[[noreturn]] void raise_count(const char* op, const LayerBase& base, const char* what,
-                              const std::vector<Variable>& variables, std::size_t given,
-                              std::source_location site);
-
-// Takes a model's count off a layer; at zero, frees it.
-Disposal release_layer(LayerBase& base, const tenure::detail::LabelRef& by,
-                       std::source_location site);
-// Frees what the layer brought. The caller knows that nobody owns it.
-int free_layer(LayerBase& base, const tenure::detail::LabelRef& by, std::source_location site);
-
-// Ends a variable that went with its owner. False if it had ended before.
-bool kill_variable(const Variable& variable, const tenure::detail::LabelRef& by,
-                   std::source_location site);
-
-std::string snake_case(const std::string& class_name);  // of default names
-std::string layer_text(const LayerBase& base);          // Dense "dense_1"
+std::string layer_text(const LayerBase& base);  // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);
 
 }  // namespace tenure::nn::detail

@@ -77,19 +77,23 @@ Pair paired_sparse(const std::string& what, const Tensor& y_true, const Tensor& 
 }
 
 Tensor weights_for(const std::string& what, const Tensor& weights, const Tensor& values) {
-  const Shape given = shape_of(weights, "sample_weight"), wanted = shape_of(values, "loss");
+  const Shape weight_shape = shape_of(weights, "sample_weight"),
+              value_shape = shape_of(values, "loss");
   Tensor spread = weights.dtype() == values.dtype() ? weights : cast(weights, values.dtype());
-  int rank = given.rank();
-  if (rank == wanted.rank() + 1 && given[-1] == 1) {
+  int rank = weight_shape.rank();
+  if (rank == value_shape.rank() + 1 && weight_shape[-1] == 1) {
     spread = squeeze(spread, {-1});
     --rank;
   }
-  for (; rank < wanted.rank() && given.rank() > 0; ++rank) spread = expand_dims(spread, -1);
+  for (; rank < value_shape.rank() && weight_shape.rank() > 0; ++rank) {
+    spread = expand_dims(spread, -1);
+  }
   const Shape shape = shape_of(spread, "sample_weight");
-  bool fits = shape.rank() <= wanted.rank();
-  for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == wanted[i] || shape[i] == 1;
+  bool fits = shape.rank() <= value_shape.rank();
+  for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == value_shape[i] || shape[i] == 1;
   if (!fits) {
-    raise<ShapeError>("{}: weights of shape {} do not fit values of shape {}", what, given, wanted);
+    raise<ShapeError>("{}: weights of shape {} do not fit values of shape {}", what, weight_shape,
+                      value_shape);
   }
   return spread;
 }

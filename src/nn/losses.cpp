@@ -124,15 +124,15 @@ namespace {
 
 // A loss with these options, whose formula takes y_true in y_pred's shape.
 template <class O, class F>
-LossSpec loss_spec(const char* class_name, const char* name, O options, F formula) {
-  const std::string own = options.name.empty() ? name : options.name;
+LossSpec loss_spec(const char* class_name, O options, F formula) {
+  const std::string full_name = options.name.empty() ? snake_case(class_name) : options.name;
   return {.class_name = class_name,
-          .name = own,
+          .name = full_name,
           .settings = settings_of(options),
           .reduction = options.reduction,
           .per_example =
-              [own, formula, options](const Tensor& y_true, const Tensor& y_pred) {
-                const Pair pair = paired(own, y_true, y_pred);
+              [full_name, formula, options](const Tensor& y_true, const Tensor& y_pred) {
+                const Pair pair = paired(full_name, y_true, y_pred);
                 if constexpr (std::is_invocable_v<F, const Tensor&, const Tensor&>) {
                   return formula(pair.y_true, pair.y_pred);
                 } else {
@@ -167,53 +167,49 @@ void can_do_without(LossSpec& spec, const char* activation, O options, Loss (*ma
 using detail::loss_spec;
 
 Loss MeanSquaredError(LossOptions o) {
-  return LossAccess::make(loss_spec("MeanSquaredError", "mean_squared_error", std::move(o),
-                                    detail::mean_squared_error));
+  return LossAccess::make(loss_spec("MeanSquaredError", std::move(o), detail::mean_squared_error));
 }
 Loss MeanAbsoluteError(LossOptions o) {
-  return LossAccess::make(loss_spec("MeanAbsoluteError", "mean_absolute_error", std::move(o),
-                                    detail::mean_absolute_error));
+  return LossAccess::make(
+      loss_spec("MeanAbsoluteError", std::move(o), detail::mean_absolute_error));
 }
 Loss MeanAbsolutePercentageError(LossOptions o) {
-  return LossAccess::make(loss_spec("MeanAbsolutePercentageError", "mean_absolute_percentage_error",
-                                    std::move(o), detail::mean_absolute_percentage_error));
+  return LossAccess::make(loss_spec("MeanAbsolutePercentageError", std::move(o),
+                                    detail::mean_absolute_percentage_error));
 }
 Loss MeanSquaredLogarithmicError(LossOptions o) {
-  return LossAccess::make(loss_spec("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error",
-                                    std::move(o), detail::mean_squared_logarithmic_error));
+  return LossAccess::make(loss_spec("MeanSquaredLogarithmicError", std::move(o),
+                                    detail::mean_squared_logarithmic_error));
 }
 Loss KLDivergence(LossOptions o) {
-  return LossAccess::make(
-      loss_spec("KLDivergence", "kl_divergence", std::move(o), detail::kl_divergence));
+  return LossAccess::make(loss_spec("KLDivergence", std::move(o), detail::kl_divergence));
 }
 Loss Poisson(LossOptions o) {
-  return LossAccess::make(loss_spec("Poisson", "poisson", std::move(o), detail::poisson));
+  return LossAccess::make(loss_spec("Poisson", std::move(o), detail::poisson));
 }
 Loss Hinge(LossOptions o) {
-  return LossAccess::make(loss_spec("Hinge", "hinge", std::move(o), detail::hinge));
+  return LossAccess::make(loss_spec("Hinge", std::move(o), detail::hinge));
 }
 Loss SquaredHinge(LossOptions o) {
-  return LossAccess::make(
-      loss_spec("SquaredHinge", "squared_hinge", std::move(o), detail::squared_hinge));
+  return LossAccess::make(loss_spec("SquaredHinge", std::move(o), detail::squared_hinge));
 }
 Loss CategoricalHinge(LossOptions o) {
-  return LossAccess::make(
-      loss_spec("CategoricalHinge", "categorical_hinge", std::move(o), detail::categorical_hinge));
+  return LossAccess::make(loss_spec("CategoricalHinge", std::move(o), detail::categorical_hinge));
 }
 Loss LogCosh(LossOptions o) {
-  return LossAccess::make(loss_spec("LogCosh", "log_cosh", std::move(o), detail::log_cosh));
+  return LossAccess::make(loss_spec("LogCosh", std::move(o), detail::log_cosh));
 }
 Loss Huber(HuberOptions o) {
   if (!(o.delta > 0)) raise<ValueError>("Huber: delta must be above 0: {}", o.delta);
   return LossAccess::make(
-      loss_spec("Huber", "huber", std::move(o),
+      loss_spec("Huber", std::move(o),
                 [](const Tensor& y_true, const Tensor& y_pred, const HuberOptions& options) {
                   return detail::huber(y_true, y_pred, options.delta);
                 }));
 }
 Loss CosineSimilarity(CosineSimilarityOptions o) {
   return LossAccess::make(loss_spec(
-      "CosineSimilarity", "cosine_similarity", std::move(o),
+      "CosineSimilarity", std::move(o),
       [](const Tensor& y_true, const Tensor& y_pred, const CosineSimilarityOptions& options) {
         return -detail::cosine(y_true, y_pred, options.axis);
       }));
@@ -221,37 +217,34 @@ Loss CosineSimilarity(CosineSimilarityOptions o) {
 
 Loss BinaryCrossentropy(CrossentropyOptions o) {
   detail::check_smoothing("BinaryCrossentropy", o);
-  LossSpec spec =
-      loss_spec("BinaryCrossentropy", "binary_crossentropy", o, detail::binary_crossentropy);
+  LossSpec spec = loss_spec("BinaryCrossentropy", o, detail::binary_crossentropy);
   detail::can_do_without(spec, "sigmoid", std::move(o), BinaryCrossentropy);
   return LossAccess::make(std::move(spec));
 }
 Loss CategoricalCrossentropy(CrossentropyOptions o) {
   detail::check_smoothing("CategoricalCrossentropy", o);
-  LossSpec spec = loss_spec("CategoricalCrossentropy", "categorical_crossentropy", o,
-                            detail::categorical_crossentropy);
+  LossSpec spec = loss_spec("CategoricalCrossentropy", o, detail::categorical_crossentropy);
   if (o.axis == -1) detail::can_do_without(spec, "softmax", std::move(o), CategoricalCrossentropy);
   return LossAccess::make(std::move(spec));
 }
 Loss BinaryFocalCrossentropy(BinaryFocalCrossentropyOptions o) {
   detail::check_smoothing("BinaryFocalCrossentropy", o);
-  LossSpec spec = loss_spec("BinaryFocalCrossentropy", "binary_focal_crossentropy", o,
-                            detail::binary_focal_crossentropy);
+  LossSpec spec = loss_spec("BinaryFocalCrossentropy", o, detail::binary_focal_crossentropy);
   detail::can_do_without(spec, "sigmoid", std::move(o), BinaryFocalCrossentropy);
   return LossAccess::make(std::move(spec));
 }
 Loss CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions o) {
   detail::check_smoothing("CategoricalFocalCrossentropy", o);
-  LossSpec spec = loss_spec("CategoricalFocalCrossentropy", "categorical_focal_crossentropy", o,
-                            detail::categorical_focal_crossentropy);
+  LossSpec spec =
+      loss_spec("CategoricalFocalCrossentropy", o, detail::categorical_focal_crossentropy);
   if (o.axis == -1) {
     detail::can_do_without(spec, "softmax", std::move(o), CategoricalFocalCrossentropy);
   }
   return LossAccess::make(std::move(spec));
 }
 Loss SparseCategoricalCrossentropy(SparseCrossentropyOptions o) {
-  LossSpec spec = loss_spec("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", o,
-                            detail::sparse_categorical_crossentropy);
+  LossSpec spec =
+      loss_spec("SparseCategoricalCrossentropy", o, detail::sparse_categorical_crossentropy);
   spec.per_example = [o, name = spec.name](const Tensor& y_true, const Tensor& y_pred) {
     const detail::Pair pair = detail::paired_sparse(name, y_true, y_pred, o.axis);
     return detail::sparse_categorical_crossentropy(pair.y_true, pair.y_pred, o);

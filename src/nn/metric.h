@@ -20,9 +20,9 @@ class ConfiguredMetric : public MetricBase {
   const char* class_name() const override { return class_name_.c_str(); }
   std::string config() const override {
     return written([this](Fields& visit) {
-      std::string own = name();
+      std::string metric_name = name();
       DType dtype = DType::float32;
-      visit("name", own);
+      visit("name", metric_name);
       visit("dtype", dtype);
       if (settings_) settings_(visit);
     });
@@ -32,10 +32,6 @@ class ConfiguredMetric : public MetricBase {
   std::string class_name_;
   Settings settings_;
 };
-
-inline std::string name_or(const std::string& name, const char* otherwise) {
-  return name.empty() ? otherwise : name;
-}
 
 // The metric of that name, or none.
 std::optional<Metric> find_mean_metric(const std::string& name, Fields& settings);

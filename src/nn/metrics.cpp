@@ -9,9 +9,10 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "memory/fork.h"
 #include "memory/user_site.h"
+#include "nn/disposal.h"
 #include "nn/eager_scope.h"
-#include "nn/layer_state.h"
 #include "nn/loss_functions.h"
 #include "nn/loss_spec.h"
 #include "nn/metric.h"
@@ -66,16 +67,16 @@ void MetricBase::accumulate(std::vector<Part> parts) {
   const std::lock_guard lock(state.mutex);
   if (state.parts.empty()) {
     const EagerScope eager;
-    std::vector<Variable> made;
-    made.reserve(parts.size());
+    std::vector<Variable> variables;
+    variables.reserve(parts.size());
     for (const Part& part : parts) {
-      made.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
-                        VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
-                                        .trainable = false,
-                                        .kind = Category::other},
-                        tenure::detail::user_site({}));
+      variables.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
+                             VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
+                                             .trainable = false,
+                                             .kind = Category::other},
+                             tenure::detail::user_site({}));
     }
-    state.parts = std::move(made);
+    state.parts = std::move(variables);
   }
   std::vector<Tensor> sums;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -160,11 +161,7 @@ Disposal Metric::dispose(std::source_location site) const {
   const detail::MetricState& state = MetricAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   const LabelRef label = LabelRef::make("metric", state.name, site);
-  int freed = 0;
-  for (const Variable& part : state.parts) {
-    if (detail::kill_variable(part, label, site)) ++freed;
-  }
-  return {0, freed};
+  return {0, detail::kill_variables(state.parts, label, site)};
 }
 
 namespace detail {

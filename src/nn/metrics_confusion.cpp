@@ -161,9 +161,8 @@ class ConfusionMetric final : public ThresholdMetric {
   FromCounts result_;
 };
 
-Metric confusion_metric(const char* class_name, const char* name, ConfusionOptions options,
-                        FromCounts result) {
-  if (options.name.empty()) options.name = name;
+Metric confusion_metric(const char* class_name, ConfusionOptions options, FromCounts result) {
+  if (options.name.empty()) options.name = snake_case(class_name);
   if (options.thresholds.empty()) options.thresholds = {options.top_k ? kLowest : 0.5};
   return Metric(std::make_shared<ConfusionMetric>(class_name, std::move(options), result));
 }
@@ -340,7 +339,7 @@ class MeanIoUMetric final : public ConfiguredMetric {
   std::vector<double> results() const override {
     const std::vector<double> matrix = numbers(0);
     const auto n = static_cast<std::size_t>(options_.num_classes);
-    double total = 0, found = 0;
+    double total = 0, classes = 0;
     for (std::size_t c = 0; c < n; ++c) {
       double row = 0, column = 0;
       for (std::size_t i = 0; i < n; ++i) {
@@ -350,9 +349,9 @@ class MeanIoUMetric final : public ConfiguredMetric {
       const double both = matrix[c * n + c], either = row + column - both;
       if (either <= 0) continue;
       total += both / either;
-      found += 1;
+      classes += 1;
     }
-    return {ratio(total, found)};
+    return {ratio(total, classes)};
   }
   std::shared_ptr<MetricBase> fresh() const override {
     return std::make_shared<MeanIoUMetric>(options_);
@@ -389,28 +388,28 @@ using detail::Counts;
 using detail::ratio;
 
 Metric TruePositives(ConfusionOptions o) {
-  return confusion_metric("TruePositives", "true_positives", std::move(o),
+  return confusion_metric("TruePositives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.tp[i]; });
 }
 Metric TrueNegatives(ConfusionOptions o) {
-  return confusion_metric("TrueNegatives", "true_negatives", std::move(o),
+  return confusion_metric("TrueNegatives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.tn[i]; });
 }
 Metric FalsePositives(ConfusionOptions o) {
-  return confusion_metric("FalsePositives", "false_positives", std::move(o),
+  return confusion_metric("FalsePositives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.fp[i]; });
 }
 Metric FalseNegatives(ConfusionOptions o) {
-  return confusion_metric("FalseNegatives", "false_negatives", std::move(o),
+  return confusion_metric("FalseNegatives", std::move(o),
                           [](const Counts& c, std::size_t i) { return c.fn[i]; });
 }
 Metric Precision(ConfusionOptions o) {
-  return confusion_metric(
-      "Precision", "precision", std::move(o),
-      [](const Counts& c, std::size_t i) { return ratio(c.tp[i], c.tp[i] + c.fp[i]); });
+  return confusion_metric("Precision", std::move(o), [](const Counts& c, std::size_t i) {
+    return ratio(c.tp[i], c.tp[i] + c.fp[i]);
+  });
 }
 Metric Recall(ConfusionOptions o) {
-  return confusion_metric("Recall", "recall", std::move(o), [](const Counts& c, std::size_t i) {
+  return confusion_metric("Recall", std::move(o), [](const Counts& c, std::size_t i) {
     return ratio(c.tp[i], c.tp[i] + c.fn[i]);
   });
 }

@@ -110,9 +110,9 @@ Tensor sparse_categorical_accuracy(const std::string& name, const Tensor& y_true
 
 // Whether fewer than k scores of a row are above its label's.
 Tensor in_top_k(const Tensor& labels, const Tensor& scores, std::int64_t k) {
-  const Tensor own = take_along_axis(scores, expand_dims(labels, -1), -1);
-  const Tensor above = sum(as_floats(scores > own), {-1});
-  return as_floats(logical_and(above < k, is_finite(squeeze(own, {-1}))));
+  const Tensor of_label = take_along_axis(scores, expand_dims(labels, -1), -1);
+  const Tensor above = sum(as_floats(scores > of_label), {-1});
+  return as_floats(logical_and(above < k, is_finite(squeeze(of_label, {-1}))));
 }
 
 PerExample top_k_accuracy(std::int64_t k) {
@@ -129,10 +129,11 @@ PerExample sparse_top_k_accuracy(std::int64_t k) {
   };
 }
 
-Metric mean_metric(const char* class_name, std::string name, Settings settings, PerExample fn,
-                   Kind kind = Kind::mean) {
-  return Metric(std::make_shared<MeanMetric>(class_name, std::move(name), std::move(settings),
-                                             std::move(fn), kind));
+Metric mean_metric(const char* class_name, const std::string& name, Settings settings,
+                   PerExample fn, Kind kind = Kind::mean) {
+  return Metric(std::make_shared<MeanMetric>(class_name,
+                                             name.empty() ? snake_case(class_name) : name,
+                                             std::move(settings), std::move(fn), kind));
 }
 
 enum class Labels { binary, one_hot, numbers };
@@ -161,12 +162,13 @@ Labels labels_like(const Tensor& y_true, const Tensor& y_pred) {
 class UnresolvedMetric final : public MeanMetric {
  public:
   UnresolvedMetric(bool accuracy, std::string name)
-      : MeanMetric(accuracy ? "accuracy" : "crossentropy", name, {},
-                   [accuracy](const std::string& own, const Tensor& y_true, const Tensor& y_pred) {
-                     const Labels labels = labels_like(y_true, y_pred);
-                     if (accuracy) return accuracy_for(labels)(own, y_true, y_pred);
-                     return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
-                   }),
+      : MeanMetric(
+            accuracy ? "accuracy" : "crossentropy", name, {},
+            [accuracy](const std::string& metric, const Tensor& y_true, const Tensor& y_pred) {
+              const Labels labels = labels_like(y_true, y_pred);
+              if (accuracy) return accuracy_for(labels)(metric, y_true, y_pred);
+              return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
+            }),
         accuracy_(accuracy) {}
   std::shared_ptr<MetricBase> fresh() const override {
     return std::make_shared<UnresolvedMetric>(accuracy_, name());
@@ -231,7 +233,6 @@ std::string mean_metric_names() { return names_of(kMeanMetrics); }
 }  // namespace detail
 
 using detail::mean_metric;
-using detail::name_or;
 
 Metric::Metric(const Loss& loss)
     : base_([&] {
@@ -256,39 +257,34 @@ Metric::Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int)
             return fn(y_true, y_pred);
           })) {}
 
-Metric Mean(MetricOptions o) { return mean_metric("Mean", name_or(o.name, "mean"), {}, {}); }
-Metric Sum(MetricOptions o) {
-  return mean_metric("Sum", name_or(o.name, "sum"), {}, {}, detail::Kind::sum);
-}
+Metric Mean(MetricOptions o) { return mean_metric("Mean", o.name, {}, {}); }
+Metric Sum(MetricOptions o) { return mean_metric("Sum", o.name, {}, {}, detail::Kind::sum); }
 Metric Accuracy(MetricOptions o) {
-  return mean_metric("Accuracy", name_or(o.name, "accuracy"), {}, detail::accuracy_of_equals);
+  return mean_metric("Accuracy", o.name, {}, detail::accuracy_of_equals);
 }
 Metric BinaryAccuracy(BinaryAccuracyOptions o) {
-  return mean_metric("BinaryAccuracy", name_or(o.name, "binary_accuracy"), detail::settings_of(o),
+  return mean_metric("BinaryAccuracy", o.name, detail::settings_of(o),
                      detail::binary_accuracy(o.threshold));
 }
 Metric CategoricalAccuracy(MetricOptions o) {
-  return mean_metric("CategoricalAccuracy", name_or(o.name, "categorical_accuracy"), {},
-                     detail::categorical_accuracy);
+  return mean_metric("CategoricalAccuracy", o.name, {}, detail::categorical_accuracy);
 }
 Metric SparseCategoricalAccuracy(MetricOptions o) {
-  return mean_metric("SparseCategoricalAccuracy", name_or(o.name, "sparse_categorical_accuracy"),
-                     {}, detail::sparse_categorical_accuracy);
+  return mean_metric("SparseCategoricalAccuracy", o.name, {}, detail::sparse_categorical_accuracy);
 }
 Metric TopKCategoricalAccuracy(TopKOfClassesOptions o) {
   if (o.k < 1) raise<ValueError>("TopKCategoricalAccuracy: k must be positive: {}", o.k);
-  return mean_metric("TopKCategoricalAccuracy", name_or(o.name, "top_k_categorical_accuracy"),
-                     detail::settings_of(o), detail::top_k_accuracy(o.k));
+  return mean_metric("TopKCategoricalAccuracy", o.name, detail::settings_of(o),
+                     detail::top_k_accuracy(o.k));
 }
 Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions o) {
   if (o.k < 1) raise<ValueError>("SparseTopKCategoricalAccuracy: k must be positive: {}", o.k);
-  return mean_metric("SparseTopKCategoricalAccuracy",
-                     name_or(o.name, "sparse_top_k_categorical_accuracy"), detail::settings_of(o),
+  return mean_metric("SparseTopKCategoricalAccuracy", o.name, detail::settings_of(o),
                      detail::sparse_top_k_accuracy(o.k));
 }
 Metric RootMeanSquaredError(MetricOptions o) {
   return mean_metric(
-      "RootMeanSquaredError", name_or(o.name, "root_mean_squared_error"), {},
+      "RootMeanSquaredError", o.name, {},
       [](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
         const detail::Pair pair = detail::paired(name, y_true, y_pred);
         return square(pair.y_true - pair.y_pred);

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <set>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "nn/disposal.h"
 #include "nn/eager_scope.h"
-#include "nn/layer_state.h"
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
 #include "tensor/assign.h"
@@ -38,14 +39,8 @@ void check_alive(const OptimizerBase& base, const char* op, std::source_location
   const OptimizerState& state = OptimizerAccess::state(base);
   if (!state.disposed.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(state.mutex);
-  Story story;
-  story.name = state.label->text;
-  story.birth.op = base.class_name();
-  story.birth.site = state.label->site;
-  story.death = Death{Cause::disposed, state.disposed_at, ""};
-  tenure::detail::raise_ended(
-      op, text_of(base), std::move(story), used,
-      "use it before it is disposed, or make a new one: its state is gone.");
+  detail::raise_disposed(op, text_of(base), *state.label.get(),
+                         {Cause::disposed, state.disposed_at, ""}, used, "its state is gone");
 }
 
 Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,
@@ -62,7 +57,7 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
                  std::source_location site) {
   OptimizerState& state = OptimizerAccess::state(base);
   const std::lock_guard lock(state.mutex);
-  const auto is_known = [&](const Variable& v) { return state.found.contains(v.id()); };
+  const auto is_known = [&](const Variable& v) { return state.slot_index.contains(v.id()); };
   if (state.iterations.defined() && std::ranges::all_of(variables, is_known)) return;
   const EagerScope eager;
   const CallScope scope("build", site);
@@ -81,10 +76,10 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
     state.shared = std::move(shared);
     state.iterations = iterations;
   }
-  std::map<std::uint64_t, std::size_t> found = state.found;
-  std::vector<std::vector<Variable>> made;
+  std::map<std::uint64_t, std::size_t> slot_index = state.slot_index;
+  std::vector<std::vector<Variable>> new_slots;
   for (const Variable& variable : variables) {
-    if (!found.emplace(variable.id(), state.slots.size() + made.size()).second) continue;
+    if (!slot_index.emplace(variable.id(), state.slots.size() + new_slots.size()).second) continue;
     if (!is_floating(variable.dtype())) {
       throw DtypeError(
           describe("{}: variable \"{}\" is {}: only floating-point ones can be trained",
@@ -102,10 +97,10 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
                                          .kind = Category::optimizer_state},
                          site);
     }
-    made.push_back(std::move(slots));
+    new_slots.push_back(std::move(slots));
   }
-  state.slots.insert(state.slots.end(), made.begin(), made.end());
-  state.found = std::move(found);
+  state.slots.insert(state.slots.end(), new_slots.begin(), new_slots.end());
+  state.slot_index = std::move(slot_index);
 }
 
 // Which of the variables have a gradient, after a look at what was given.
@@ -115,8 +110,8 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                                               std::source_location site) {
   using tenure::detail::Access, tenure::detail::used_line;
   const auto born = [&base] {
-    const std::source_location made = OptimizerAccess::state(base).label->site;
-    return tenure::detail::Line{"born", site_text(made), text_of(base)};
+    return tenure::detail::Line{"born", site_text(OptimizerAccess::state(base).label->site),
+                                text_of(base)};
   };
   if (gradients.size() != variables.size()) {
     throw ValueError(describe("{}: {} gradients for {} variables", text_of(base), gradients.size(),
@@ -124,7 +119,7 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                          .told({born(), used_line(site, "apply")},
                                "give one gradient for each variable, in their order."));
   }
-  std::vector<std::size_t> given;
+  std::vector<std::size_t> with_gradient;
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
@@ -158,20 +153,18 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                    variable.dtype(), gradient.layout.dtype)
               .told(lines, fmt::format("cast(gradient, DType::{}) first.", variable.dtype())));
     }
-    given.push_back(i);
+    with_gradient.push_back(i);
   }
-  if (given.empty() && !variables.empty()) {
-    std::string names;
-    for (const Variable& each : variables) {
-      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name());
-    }
+  if (with_gradient.empty() && !variables.empty()) {
+    const std::string names = tenure::detail::listed(
+        variables, [](const Variable& each) { return fmt::format("\"{}\"", each.name()); });
     throw ValueError(
         describe("{}: no variable has a gradient: {}: does the loss depend on them?", text_of(base),
                  names)
             .told({born(), used_line(site, "apply")},
                   "compute the loss from them while the tape records, by read() or as operands."));
   }
-  return given;
+  return with_gradient;
 }
 
 void clip_gradients(const OptimizerOptions& options, std::vector<Tensor>& gradients) {
@@ -251,8 +244,9 @@ void Optimizer::build(const std::vector<Variable>& variables, std::source_locati
 void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
                       std::source_location site) const {
   check_alive(*base_, "apply", site);
-  const std::vector<std::size_t> given = those_with_gradients(*base_, gradients, variables, site);
-  if (given.empty()) return;
+  const std::vector<std::size_t> with_gradient =
+      those_with_gradients(*base_, gradients, variables, site);
+  if (with_gradient.empty()) return;
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   build_state(*base_, variables, site);
@@ -273,28 +267,28 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   }
   std::map<DType, std::vector<Tensor>> numbers;  // in each variable's dtype
   const auto numbers_as = [&](DType dtype) -> const std::vector<Tensor>& {
-    std::vector<Tensor>& own = numbers[dtype];
-    if (own.empty()) {
-      for (const Tensor& each : prepared.numbers) own.push_back(cast(each, dtype));
+    std::vector<Tensor>& converted = numbers[dtype];
+    if (converted.empty()) {
+      for (const Tensor& each : prepared.numbers) converted.push_back(cast(each, dtype));
     }
-    return own;
+    return converted;
   };
 
   std::vector<Tensor> clipped;
-  clipped.reserve(given.size());
-  for (const std::size_t i : given) clipped.push_back(gradients[i]);
+  clipped.reserve(with_gradient.size());
+  for (const std::size_t i : with_gradient) clipped.push_back(gradients[i]);
   clip_gradients(options, clipped);
   std::vector<OptimizerBase::Update> updates;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const Variable& variable = variables[given[k]];
-    const std::vector<Tensor>& own = numbers_as(variable.dtype());
+  for (std::size_t k = 0; k < with_gradient.size(); ++k) {
+    const Variable& variable = variables[with_gradient[k]];
+    const std::vector<Tensor>& step_numbers = numbers_as(variable.dtype());
     Tensor value = variable.read(site);
-    if (decays(options, variable)) value = std::move(value) * own.back();
+    if (decays(options, variable)) value = std::move(value) * step_numbers.back();
     std::vector<Tensor> slots;
-    for (const Variable& slot : state.slots[state.found.at(variable.id())]) {
+    for (const Variable& slot : state.slots[state.slot_index.at(variable.id())]) {
       slots.push_back(slot.read(site));
     }
-    updates.push_back(base_->update(value, clipped[k], slots, own));
+    updates.push_back(base_->update(value, clipped[k], slots, step_numbers));
     if (updates.back().slots.size() != slots.size()) {
       raise<ValueError>("{}: update gave {} slots for {}", text_of(*base_),
                         updates.back().slots.size(), slots.size());
@@ -306,9 +300,9 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
     changed.push_back(variable);
     values.push_back(std::move(value));
   };
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const Variable& variable = variables[given[k]];
-    const std::vector<Variable>& slots = state.slots[state.found.at(variable.id())];
+  for (std::size_t k = 0; k < with_gradient.size(); ++k) {
+    const Variable& variable = variables[with_gradient[k]];
+    const std::vector<Variable>& slots = state.slots[state.slot_index.at(variable.id())];
     for (std::size_t s = 0; s < slots.size(); ++s) {
       change(slots[s], std::move(updates[k].slots[s]));
     }
@@ -388,11 +382,7 @@ Disposal Optimizer::dispose(std::source_location site) const {
   const std::vector<Variable> all = variables();
   state.disposed_at = site;
   state.disposed.store(true, std::memory_order_release);
-  int freed = 0;
-  for (const Variable& each : all) {
-    if (detail::kill_variable(each, state.label, site)) ++freed;
-  }
-  return {0, freed};
+  return {0, detail::kill_variables(all, state.label, site)};
 }
 
 bool Optimizer::is_disposed() const { return OptimizerAccess::state(*base_).disposed; }

@@ -20,8 +20,8 @@ struct OptimizerState {
   double rate = 0;                               // before the variable is made
   Variable iterations, learning_rate;            // made by the first build
   std::vector<Variable> shared;
-  std::map<std::uint64_t, std::size_t> found;  // by variable's id: which of `slots`
-  std::vector<std::vector<Variable>> slots;    // in the order in which variables came
+  std::map<std::uint64_t, std::size_t> slot_index;  // by variable's id: which of `slots`
+  std::vector<std::vector<Variable>> slots;         // in the order in which variables came
   std::atomic<bool> disposed{false};
   std::source_location disposed_at;
 };

@@ -171,9 +171,9 @@ class RMSpropOptimizer final : public ConfiguredOptimizer<RMSpropOptions> {
   }
   Update update(const Tensor& value, const Tensor& g, const Slots& slots,
                 const Numbers& numbers) const override {
-    Update made;
-    made.slots.push_back(running_square(slots[0], g, options_.rho));
-    Tensor spread = made.slots[0], mean;
+    Update update;
+    update.slots.push_back(running_square(slots[0], g, options_.rho));
+    Tensor spread = update.slots[0], mean;
     if (options_.centered) {
       mean = running_mean(slots.back(), g, options_.rho);
       spread = spread - square(mean);
@@ -181,11 +181,11 @@ class RMSpropOptimizer final : public ConfiguredOptimizer<RMSpropOptions> {
     Tensor step = g * numbers[0] / sqrt(spread + options_.epsilon);
     if (options_.momentum > 0) {
       step = slots[1] * options_.momentum + step;
-      made.slots.push_back(step);
+      update.slots.push_back(step);
     }
-    if (options_.centered) made.slots.push_back(mean);
-    made.value = value - step;
-    return made;
+    if (options_.centered) update.slots.push_back(mean);
+    update.value = value - step;
+    return update;
   }
 };
 
@@ -241,22 +241,22 @@ class LionOptimizer final : public ConfiguredOptimizer<LionOptions> {
 };
 
 template <class T, class O>
-Optimizer made_of(Fields& settings) {
+Optimizer optimizer_of(Fields& settings) {
   O options;
   optimizer_fields(settings, options);
   return T(std::move(options));
 }
 
 constexpr Row<Optimizer> kOptimizers[] = {
-    {"adadelta", made_of<Adadelta, AdadeltaOptions>},
-    {"adagrad", made_of<Adagrad, AdagradOptions>},
-    {"adam", made_of<Adam, AdamOptions>},
-    {"adamax", made_of<Adamax, AdamaxOptions>},
-    {"adamw", made_of<AdamW, AdamWOptions>},
-    {"lion", made_of<Lion, LionOptions>},
-    {"nadam", made_of<Nadam, NadamOptions>},
-    {"rmsprop", made_of<RMSprop, RMSpropOptions>},
-    {"sgd", made_of<SGD, SGDOptions>, " momentum "},  // TensorFlow.js has two
+    {"adadelta", optimizer_of<Adadelta, AdadeltaOptions>},
+    {"adagrad", optimizer_of<Adagrad, AdagradOptions>},
+    {"adam", optimizer_of<Adam, AdamOptions>},
+    {"adamax", optimizer_of<Adamax, AdamaxOptions>},
+    {"adamw", optimizer_of<AdamW, AdamWOptions>},
+    {"lion", optimizer_of<Lion, LionOptions>},
+    {"nadam", optimizer_of<Nadam, NadamOptions>},
+    {"rmsprop", optimizer_of<RMSprop, RMSpropOptions>},
+    {"sgd", optimizer_of<SGD, SGDOptions>, " momentum "},  // TensorFlow.js has two
 };
 
 }  // namespace

@@ -11,21 +11,21 @@ namespace tenure::nn {
 
 namespace {
 
-struct OwnLayers {
+struct RegisteredLayers {
   tenure::detail::ProcessMutex mutex;
   std::map<std::string, std::function<Layer(const std::string&)>> makers;
 };
-OwnLayers& own_layers() {
-  static OwnLayers own;
-  return own;
+RegisteredLayers& registered_layers() {
+  static RegisteredLayers layers;
+  return layers;
 }
 
 }  // namespace
 
 void register_layer(const std::string& class_name,
                     std::function<Layer(const std::string& config)> make) {
-  const std::lock_guard lock(own_layers().mutex);
-  own_layers().makers[class_name].swap(make);  // the one before goes without the lock
+  const std::lock_guard lock(registered_layers().mutex);
+  registered_layers().makers[class_name].swap(make);  // the one before goes without the lock
 }
 
 namespace detail {
@@ -47,9 +47,9 @@ const LayerRow* find_layer(const std::string& class_name) {
 Layer make_registered_layer(const std::string& class_name, const std::string& config) {
   std::function<Layer(const std::string&)> make;
   {
-    const std::lock_guard lock(own_layers().mutex);
-    const auto found = own_layers().makers.find(class_name);
-    if (found != own_layers().makers.end()) make = found->second;
+    const std::lock_guard lock(registered_layers().mutex);
+    const auto maker = registered_layers().makers.find(class_name);
+    if (maker != registered_layers().makers.end()) make = maker->second;
   }
   if (!make) {
     raise<UnsupportedError>(

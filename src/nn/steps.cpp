@@ -57,7 +57,7 @@ Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
     const double share = options.loss_weights.empty() ? 1 : options.loss_weights[i];
     add(share == 1 ? judged.losses[i] : judged.losses[i] * share);
   }
-  for (const FoundWeight& each : all_weights(base)) {
+  for (const LayerWeight& each : all_weights(base)) {
     if (each.weight->regularizer.given() && each.trainable) {
       add(each.weight->regularizer(each.weight->variable.read(site)));
     }
@@ -68,11 +68,11 @@ Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
 
 // What a step gives: the total, then the losses of several outputs.
 TensorVector losses_of(Judged judged) {
-  TensorVector given{std::move(judged.total)};
+  TensorVector losses{std::move(judged.total)};
   if (judged.losses.size() > 1) {
-    for (Tensor& loss : judged.losses) given.push_back(std::move(loss));
+    for (Tensor& loss : judged.losses) losses.push_back(std::move(loss));
   }
-  return given;
+  return losses;
 }
 
 void update_metrics(const Compiled& compiled, const Judged& judged, const TensorVector& y,
@@ -112,7 +112,7 @@ TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
   }
   if (part == Part::whole) {
     compiled.options.optimizer.apply(gradients, compiled.trainable, site);
-    for (const FoundWeight& each : all_weights(base)) {
+    for (const LayerWeight& each : all_weights(base)) {
       Weight& constrained = *each.weight;
       if (!constrained.constraint.given() || !each.trainable) continue;
       constrained.variable.assign(constrained.constraint(constrained.variable.read(site)));
@@ -233,19 +233,19 @@ void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& in
     }
   }
   // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.
-  ModelBase* own = &base;
-  Compiled* made = &compiled;
+  ModelBase* owner = &base;
+  Compiled* step_parts = &compiled;
   const auto step = [&](const char* name, auto fn) {
     return Compiled::Step(fmt::format("{}.{}", model.name(), name), std::move(fn), {}, site);
   };
   compiled.train = step("train", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*own, *made, in, y, w, Part::whole, called_at(in));
+    return train(*owner, *step_parts, in, y, w, Part::whole, called_at(in));
   });
   compiled.accumulate = step("accumulate", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*own, *made, in, y, w, Part::accumulate, called_at(in));
+    return train(*owner, *step_parts, in, y, w, Part::accumulate, called_at(in));
   });
   compiled.test = step("test", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return test(*own, *made, in, y, w, called_at(in));
+    return test(*owner, *step_parts, in, y, w, called_at(in));
   });
   compiled.ready = true;
 }
@@ -297,10 +297,10 @@ TensorVector predict_step(const Model& model, const TensorVector& x, std::source
     const std::lock_guard lock(state.mutex);
     if (state.compiled == nullptr || !state.compiled->options.eager) {
       if (!state.predict) {
-        ModelBase* own = &base;  // the function is the model's own
+        ModelBase* owner = &base;  // the function is the model's own
         state.predict.emplace(
             fmt::format("{}.predict", model.name()),
-            [own](TensorVector in) { return call_layer(*own, in, {}, called_at(in)); },
+            [owner](TensorVector in) { return call_layer(*owner, in, {}, called_at(in)); },
             FunctionOptions{}, site);
       }
       predict = state.predict;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/listed.h"
 #include "memory/text.h"
 #include "nn/model_state.h"
 
@@ -22,9 +23,7 @@ std::string shape_text(const Shape& shape) {
 }
 
 std::string shapes_text(const std::vector<Spec>& specs) {
-  std::string text;
-  for (const Spec& spec : specs) text += (text.empty() ? "" : ", ") + shape_text(spec.shape);
-  return text;
+  return tenure::detail::listed(specs, [](const Spec& spec) { return shape_text(spec.shape); });
 }
 
 // 12345678 as 12,345,678.
@@ -84,11 +83,8 @@ std::string Model::summary() const {
       std::vector<std::string> row{title(call->layer), shapes_text(call->outputs),
                                    again ? "(shared)" : grouped(call->layer.count_params())};
       if (!chain) {
-        std::string from;
-        for (const Node& input : call->inputs) {
-          from += (from.empty() ? "" : ", ") + input.layer().name();
-        }
-        row.push_back(from);
+        row.push_back(tenure::detail::listed(
+            call->inputs, [](const Node& input) { return input.layer().name(); }));
       }
       counted.push_back(call->layer);
       table.rows.push_back(std::move(row));
@@ -103,7 +99,7 @@ std::string Model::summary() const {
   text += table.text();
   std::int64_t trainable = 0, total = 0;
   std::size_t bytes = 0;
-  for (const detail::FoundWeight& each : detail::all_weights(*base_)) {
+  for (const detail::LayerWeight& each : detail::all_weights(*base_)) {
     const std::int64_t count = each.weight->variable.shape().numel();
     total += count;
     if (each.trainable) trainable += count;

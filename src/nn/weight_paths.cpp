@@ -6,16 +6,17 @@
 #include <unordered_set>
 
 #include "core/raise.h"
+#include "nn/fields.h"
 #include "tenure/nn/model.h"
 
 namespace tenure::nn::detail {
 
 namespace {
 
-// A layer's name without its owner's, which cells have before theirs.
-std::string own_name(const LayerBase& owner, const LayerBase& base) {
+// A name without that of the layer it is in, which variables and cells have before theirs.
+std::string name_within(const LayerBase& owner, const std::string& name) {
   const std::string before = owner.name() + "/";
-  return base.name().starts_with(before) ? base.name().substr(before.size()) : base.name();
+  return name.starts_with(before) ? name.substr(before.size()) : name;
 }
 
 // The name by default without its number; the two of a Bidirectional say which way they go.
@@ -42,7 +43,7 @@ std::vector<std::string> file_names(const LayerBase& owner) {
   std::set<std::string> taken;
   for (const Layer& layer : layers) {
     const LayerBase& base = LayerAccess::base(layer);
-    names.push_back(own_name(owner, base));
+    names.push_back(name_within(owner, base.name()));
     stems.push_back(stem_of(base, names.back()));
     if (!is_default_name(names.back(), stems.back())) taken.insert(names.back());
   }
@@ -70,7 +71,7 @@ std::string tfjs_name(const LayerBase& owner, const LayerBase& base, const std::
 class Walk {
  public:
   explicit Walk(bool states) : states_(states) {}
-  std::vector<NamedVariable> take() { return std::move(found_); }
+  std::vector<NamedVariable> take() { return std::move(named_); }
 
   void visit(LayerBase& base, bool trainable) {
     if (!seen_.insert(&base).second) return;
@@ -86,7 +87,7 @@ class Walk {
     const std::vector<std::string> names = file_names(base);
     for (std::size_t i = 0; i < state.layers.size(); ++i) {
       LayerBase& inner = LayerAccess::base(state.layers[i]);
-      const std::string name = own_name(base, inner);
+      const std::string name = name_within(base, inner.name());
       const std::string tfjs = tfjs_name(base, inner, name, i);
       path_.push_back(name);
       files_.push_back(names[i]);
@@ -100,37 +101,36 @@ class Walk {
 
  private:
   void add(const LayerBase& base, const Variable& variable, bool trainable) {
-    std::string own = variable.name();
-    if (own.starts_with(base.name() + "/")) own = own.substr(base.name().size() + 1);
+    const std::string short_name = name_within(base, variable.name());
     std::string name;
     for (const std::string& each : files_) name += each + "/";
-    name += own;
+    name += short_name;
     if (!names_.insert(name).second) {
       raise<ValueError>("{}: two {} would be called \"{}\" in a file: give one another name",
                         layer_text(base), states_ ? "states" : "weights", name);
     }
-    NamedVariable& made = found_.emplace_back();
-    made.path = path_;
-    made.path.push_back(own);
-    made.tfjs_path = tfjs_path_;
-    made.tfjs_path.push_back(own);
-    made.name = std::move(name);
-    made.variable = variable;
-    made.trainable = trainable;
+    NamedVariable& named = named_.emplace_back();
+    named.path = path_;
+    named.path.push_back(short_name);
+    named.tfjs_path = tfjs_path_;
+    named.tfjs_path.push_back(short_name);
+    named.name = std::move(name);
+    named.variable = variable;
+    named.trainable = trainable;
   }
 
   bool states_;
   std::vector<std::string> path_, tfjs_path_, files_;
   std::unordered_set<const LayerBase*> seen_;
   std::set<std::string> names_;
-  std::vector<NamedVariable> found_;
+  std::vector<NamedVariable> named_;
 };
 
 LayerBase* find_twice(LayerBase& base, std::unordered_set<const LayerBase*>& seen) {
   for (const Layer& layer : LayerAccess::state(base).layers) {
     LayerBase& inner = LayerAccess::base(layer);
     if (!seen.insert(&inner).second) return &inner;
-    if (LayerBase* found = find_twice(inner, seen)) return found;
+    if (LayerBase* repeated = find_twice(inner, seen)) return repeated;
   }
   return nullptr;
 }

@@ -54,9 +54,9 @@ std::terminate_handler g_terminate = nullptr;
 }  // namespace
 
 void record_from_environment() {
-  const char* given = std::getenv("TENURE_TRACE");
-  if (given == nullptr || *given == '\0') return;
-  std::string path = given;
+  const char* setting = std::getenv("TENURE_TRACE");
+  if (setting == nullptr || *setting == '\0') return;
+  std::string path = setting;
   for (std::size_t at = 0; (at = path.find("%p", at)) != path.npos;) {
     const std::string process = std::to_string(getpid());
     path.replace(at, 2, process);
@@ -72,7 +72,8 @@ void record_from_environment() {
       std::abort();
     });
   } catch (const Error& error) {
-    warn_after_start(fmt::format("TENURE_TRACE={}: nothing is recorded: {}", given, error.what()));
+    warn_after_start(
+        fmt::format("TENURE_TRACE={}: nothing is recorded: {}", setting, error.what()));
   }
 }
 

@@ -342,6 +342,18 @@ TEST(Losses, a_function_of_ones_own) {
   EXPECT_THROW(nn::detail::to_json(own), UnsupportedError);
 }
 
+TEST(Losses, are_called_by_their_class_in_snake_case_unless_named) {
+  EXPECT_EQ(nn::MeanSquaredError().name(), "mean_squared_error");
+  EXPECT_EQ(nn::MeanSquaredLogarithmicError().name(), "mean_squared_logarithmic_error");
+  EXPECT_EQ(nn::KLDivergence().name(), "kl_divergence");
+  EXPECT_EQ(nn::LogCosh().name(), "log_cosh");
+  EXPECT_EQ(nn::Huber().name(), "huber");
+  EXPECT_EQ(nn::CosineSimilarity().name(), "cosine_similarity");
+  EXPECT_EQ(nn::SparseCategoricalCrossentropy().name(), "sparse_categorical_crossentropy");
+  EXPECT_EQ(nn::BinaryFocalCrossentropy().name(), "binary_focal_crossentropy");
+  EXPECT_EQ(nn::Poisson({.name = "counts"}).name(), "counts");
+}
+
 TEST(Losses, are_born_where_the_user_wrote_them) {
   const nn::Loss mse("mse");
   const Tensor y_true = ones({2, 2}), y_pred = zeros({2, 2});

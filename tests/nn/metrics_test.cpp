@@ -372,5 +372,14 @@ TEST(Metrics, settings_survive_json) {
             "acc");
 }
 
+TEST(Metrics, are_called_by_their_class_in_snake_case_unless_named) {
+  EXPECT_EQ(nn::Mean().name(), "mean");
+  EXPECT_EQ(nn::BinaryAccuracy().name(), "binary_accuracy");
+  EXPECT_EQ(nn::SparseTopKCategoricalAccuracy().name(), "sparse_top_k_categorical_accuracy");
+  EXPECT_EQ(nn::RootMeanSquaredError().name(), "root_mean_squared_error");
+  EXPECT_EQ(nn::FalseNegatives().name(), "false_negatives");
+  EXPECT_EQ(nn::Recall({.name = "hits"}).name(), "hits");
+}
+
 }  // namespace
 }  // namespace tenure::testing

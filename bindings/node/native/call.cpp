@@ -45,10 +45,10 @@ void Slots::raise_empty(std::int32_t slot) const {
 }
 
 std::int32_t Slots::find(std::uint64_t id) const {
-  const auto found = std::ranges::find_if(tensors_, [id](const Tensor& tensor) {
+  const auto slot = std::ranges::find_if(tensors_, [id](const Tensor& tensor) {
     return tensor.defined() && detail::Access::header(tensor)->id == id;
   });
-  return found == tensors_.end() ? -1 : static_cast<std::int32_t>(found - tensors_.begin());
+  return slot == tensors_.end() ? -1 : static_cast<std::int32_t>(slot - tensors_.begin());
 }
 
 std::int32_t Slots::spare() {
@@ -110,8 +110,8 @@ Tensor Call::tensor() {
   const auto rank = static_cast<int>(count());
   const std::int32_t* const dims = integers_.data() + read_;
   read_ += static_cast<std::size_t>(rank);
-  const Shape& own = detail::Access::header(held)->layout.shape;
-  if (own.rank() == rank && std::equal(dims, dims + rank, own.begin())) return held;
+  const Shape& held_shape = detail::Access::header(held)->layout.shape;
+  if (held_shape.rank() == rank && std::equal(dims, dims + rank, held_shape.begin())) return held;
   Shape shape = Shape::filled(rank, 0);
   std::copy_n(dims, rank, shape.begin());
   return reshape(held, shape);
@@ -124,7 +124,7 @@ std::optional<Tensor> Call::maybe_tensor() {
 }
 
 std::optional<Arg> Call::maybe_arg() {
-  if (std::optional<Tensor> given = maybe_tensor()) return Arg(std::move(*given));
+  if (std::optional<Tensor> tensor = maybe_tensor()) return Arg(std::move(*tensor));
   return {};
 }
 
@@ -190,13 +190,13 @@ void Call::give(std::vector<Tensor> results) {
 
 const std::vector<Row>& all_rows() {
   static const std::vector<Row> all = [] {
-    std::vector<Row> made;
+    std::vector<Row> table;
     for (const std::span<const Row> rows :
          {small_rows(), elementwise_rows(), shape_rows(), matrix_rows(), window_rows(),
           image_rows(), index_rows(), recurrent_rows(), adam_rows()}) {
-      made.insert(made.end(), rows.begin(), rows.end());
+      table.insert(table.end(), rows.begin(), rows.end());
     }
-    return made;
+    return table;
   }();
   return all;
 }

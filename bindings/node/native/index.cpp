@@ -74,8 +74,8 @@ void run_multinomial(Call& call) {
 
 void run_unique(Call& call) {
   Tensor x = call.tensor();
-  Unique found = unique(std::move(x), call.integer());
-  call.give(std::vector<Tensor>{std::move(found.values), std::move(found.inverse)});
+  Unique distinct = unique(std::move(x), call.integer());
+  call.give(std::vector<Tensor>{std::move(distinct.values), std::move(distinct.inverse)});
 }
 
 // Counts have the dtype of the weights, even where there are none.

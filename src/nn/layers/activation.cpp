@@ -75,11 +75,7 @@ class PReLULayer final : public ConfiguredLayer<PReLUOptions> {
       if (shared == 0) raise<ShapeError>("shares along axis {}: that is the batch", axis);
       alpha[shared - 1] = 1;
     }
-    alpha_ = add_weight("alpha", alpha,
-                        {.initializer = options_.alpha_initializer,
-                         .regularizer = options_.alpha_regularizer,
-                         .constraint = options_.alpha_constraint,
-                         .dtype = options_.dtype});
+    alpha_ = add_weight("alpha", alpha, TENURE_WEIGHT_OPTIONS(options_, alpha));
   }
   Tensor call(const Tensor& x, const Call&) override {
     check_rank(x.shape(), alpha_.shape().rank() + 1);
@@ -132,19 +128,6 @@ class SoftmaxLayer final : public ConfiguredLayer<SoftmaxOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> activation_layers() {
-  static constexpr LayerRow rows[] = {
-      {"ReLU", make_layer<ReLU, ReLUOptions>},
-      {"LeakyReLU", make_layer<LeakyReLU, LeakyReLUOptions>},
-      {"PReLU", make_layer<PReLU, PReLUOptions>},
-      {"ELU", make_layer<ELU, ELUOptions>},
-      {"ThresholdedReLU", make_layer<ThresholdedReLU, ThresholdedReLUOptions>},
-      {"Softmax", make_layer<Softmax, SoftmaxOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(ReLU, ReLUOptions, ReLULayer)
@@ -153,5 +136,9 @@ TENURE_DEFINE_LAYER(PReLU, PReLUOptions, PReLULayer)
 TENURE_DEFINE_LAYER(ELU, ELUOptions, ELULayer)
 TENURE_DEFINE_LAYER(ThresholdedReLU, ThresholdedReLUOptions, ThresholdedReLULayer)
 TENURE_DEFINE_LAYER(Softmax, SoftmaxOptions, SoftmaxLayer)
+
+std::span<const detail::LayerRow> detail::activation_layers() {
+  return rows_of<ReLU, LeakyReLU, PReLU, ELU, ThresholdedReLU, Softmax>();
+}
 
 }  // namespace tenure::nn

@@ -173,20 +173,14 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
 
   // The first `summed` axes of the kernel are those that the bias lacks.
   Projection add_projection(const std::string& name, const Shape& kernel, int summed) {
-    Projection made;
-    made.kernel = add_weight(name + "/kernel", kernel,
-                             {.initializer = options_.kernel_initializer,
-                              .regularizer = options_.kernel_regularizer,
-                              .constraint = options_.kernel_constraint,
-                              .dtype = options_.dtype});
-    if (!options_.use_bias) return made;
-    made.bias =
+    Projection projection;
+    projection.kernel =
+        add_weight(name + "/kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, kernel));
+    if (!options_.use_bias) return projection;
+    projection.bias =
         add_weight(name + "/bias", Shape(kernel.dims().subspan(static_cast<std::size_t>(summed))),
-                   {.initializer = options_.bias_initializer,
-                    .regularizer = options_.bias_regularizer,
-                    .constraint = options_.bias_constraint,
-                    .dtype = options_.dtype});
-    return made;
+                   TENURE_WEIGHT_OPTIONS(options_, bias));
+    return projection;
   }
 
   static Tensor project(const Projection& by, const std::string& equation, const Tensor& x) {
@@ -204,11 +198,11 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
       return axes;
     }
     for (const std::int64_t axis : *options_.attention_axes) {
-      const int found = axis_of(query, axis);
-      if (found == query.rank() - 1 || std::ranges::find(axes, found) != axes.end()) {
+      const int attended = axis_of(query, axis);
+      if (attended == query.rank() - 1 || std::ranges::find(axes, attended) != axes.end()) {
         raise<ShapeError>("cannot attend along the axes {} of {}", *options_.attention_axes, query);
       }
-      axes.push_back(found);
+      axes.push_back(attended);
     }
     return axes;
   }
@@ -241,9 +235,10 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
       mask = both(std::move(mask), expand_dims(causal, 0));
     }
     if (inputs.size() > 3) {
-      const Tensor& given = inputs[3];
-      mask = both(std::move(mask),
-                  given.dtype() == DType::boolean ? given : cast(given, DType::boolean));
+      const Tensor& attention_mask = inputs[3];
+      mask = both(std::move(mask), attention_mask.dtype() == DType::boolean
+                                       ? attention_mask
+                                       : cast(attention_mask, DType::boolean));
     }
     return mask;
   }
@@ -350,20 +345,14 @@ class AdditiveAttentionLayer final : public ScoredAttention<AdditiveAttentionOpt
 };
 
 }  // namespace
-
-std::span<const LayerRow> attention_layers() {
-  static constexpr LayerRow rows[] = {
-      {"MultiHeadAttention", make_layer<MultiHeadAttention, MultiHeadAttentionOptions>},
-      {"Attention", make_layer<Attention, AttentionOptions>},
-      {"AdditiveAttention", make_layer<AdditiveAttention, AdditiveAttentionOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(MultiHeadAttention, MultiHeadAttentionOptions, MultiHeadAttentionLayer)
 TENURE_DEFINE_LAYER(Attention, AttentionOptions, AttentionLayer)
 TENURE_DEFINE_LAYER(AdditiveAttention, AdditiveAttentionOptions, AdditiveAttentionLayer)
+
+std::span<const detail::LayerRow> detail::attention_layers() {
+  return rows_of<MultiHeadAttention, Attention, AdditiveAttention>();
+}
 
 }  // namespace tenure::nn

@@ -4,30 +4,31 @@
 
 namespace tenure::nn::detail {
 
-Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
+Shape per_axis(const char* layer, const char* what, const Shape& numbers, int axes,
                std::int64_t least) {
-  if (given.rank() != 1 && given.rank() != axes) {
-    raise<ValueError>("{}: {} needs one number or {}: {}", layer, what, axes, given);
+  if (numbers.rank() != 1 && numbers.rank() != axes) {
+    raise<ValueError>("{}: {} needs one number or {}: {}", layer, what, axes, numbers);
   }
-  for (const std::int64_t number : given) {
+  for (const std::int64_t number : numbers) {
     if (number < least) {
-      raise<ValueError>("{}: {} must be {} or more: {}", layer, what, least, given);
+      raise<ValueError>("{}: {} must be {} or more: {}", layer, what, least, numbers);
     }
   }
-  return given.rank() == axes ? given : Shape::filled(axes, given[0]);
+  return numbers.rank() == axes ? numbers : Shape::filled(axes, numbers[0]);
 }
 
-Paddings margins_per_axis(const char* layer, const char* what, const Paddings& given, int axes) {
-  if (given.size() != 1 && static_cast<int>(given.size()) != axes) {
-    raise<ValueError>("{}: {} needs one pair or {}, was given {}", layer, what, axes, given.size());
+Paddings margins_per_axis(const char* layer, const char* what, const Paddings& margins, int axes) {
+  if (margins.size() != 1 && static_cast<int>(margins.size()) != axes) {
+    raise<ValueError>("{}: {} needs one pair or {}, was given {}", layer, what, axes,
+                      margins.size());
   }
-  for (const auto& [before, after] : given) {
+  for (const auto& [before, after] : margins) {
     if (before < 0 || after < 0) {
       raise<ValueError>("{}: {} must not be negative: {}, {}", layer, what, before, after);
     }
   }
-  if (static_cast<int>(given.size()) == axes) return given;
-  return Paddings(static_cast<std::size_t>(axes), given.front());
+  if (static_cast<int>(margins.size()) == axes) return margins;
+  return Paddings(static_cast<std::size_t>(axes), margins.front());
 }
 
 bool is_channels_first(const char* layer, const std::string& data_format) {

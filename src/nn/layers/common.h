@@ -10,17 +10,37 @@
 #include "tenure/views.h"
 #include "tenure/window.h"
 
-// A handle's constructor.
-#define TENURE_DEFINE_LAYER(Name, Options, Base)         \
-  Name::Name(Options options, std::source_location site) \
-      : Layer(detail::make_base<detail::Base>(site, std::move(options))) {}
+// A handle's constructor, and its row among the layers that names and files find.
+#define TENURE_DEFINE_LAYER(Name, Options, Base)                             \
+  Name::Name(Options options, std::source_location site)                     \
+      : Layer(detail::make_base<detail::Base>(site, std::move(options))) {}  \
+  template <>                                                                \
+  struct detail::RowOf<Name> {                                               \
+    static constexpr LayerRow row{#Name, detail::make_layer<Name, Options>}; \
+  };
+
+// The settings of a weight: those that begin with its name.
+#define TENURE_WEIGHT_OPTIONS(options, weight)                                                    \
+  WeightOptions {                                                                                 \
+    .initializer = (options).weight##_initializer, .regularizer = (options).weight##_regularizer, \
+    .constraint = (options).weight##_constraint, .dtype = (options).dtype                         \
+  }
 
 namespace tenure::nn::detail {
 
+template <class Handle>
+struct RowOf;
+
+template <class... Handles>
+std::span<const LayerRow> rows_of() {
+  static constexpr LayerRow rows[] = {RowOf<Handles>::row...};
+  return rows;
+}
+
 // One number for each of `axes` axes, from one for all or one for each.
-Shape per_axis(const char* layer, const char* what, const Shape& given, int axes,
+Shape per_axis(const char* layer, const char* what, const Shape& numbers, int axes,
                std::int64_t least = 1);
-Paddings margins_per_axis(const char* layer, const char* what, const Paddings& given, int axes);
+Paddings margins_per_axis(const char* layer, const char* what, const Paddings& margins, int axes);
 bool is_channels_first(const char* layer, const std::string& data_format);
 // "valid" or "same"; "causal" is the caller's.
 Padding padding_named(const char* layer, const std::string& padding);

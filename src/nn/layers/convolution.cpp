@@ -50,8 +50,10 @@ class ConvLayer final : public ConfiguredLayer<ConvLayerOptions> {
     Shape kernel = options_.kernel_size;
     kernel.push_back(channels / options_.groups);
     kernel.push_back(options_.filters);
-    kernel_ = add_weight("kernel", kernel, kernel_options(options_));
-    if (options_.use_bias) bias_ = add_weight("bias", {options_.filters}, bias_options(options_));
+    kernel_ = add_weight("kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, kernel));
+    if (options_.use_bias) {
+      bias_ = add_weight("bias", {options_.filters}, TENURE_WEIGHT_OPTIONS(options_, bias));
+    }
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -89,18 +91,20 @@ class ConvTransposeLayer final : public ConfiguredLayer<ConvTransposeOptions> {
     Shape kernel = options_.kernel_size;
     kernel.push_back(options_.filters);
     kernel.push_back(channels);
-    kernel_ = add_weight("kernel", kernel, kernel_options(options_));
-    if (options_.use_bias) bias_ = add_weight("bias", {options_.filters}, bias_options(options_));
+    kernel_ = add_weight("kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, kernel));
+    if (options_.use_bias) {
+      bias_ = add_weight("bias", {options_.filters}, TENURE_WEIGHT_OPTIONS(options_, bias));
+    }
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
-    const Shape& given = x.shape();
-    check_rank(given, Count + 2);
-    Shape output = given;
+    const Shape& input = x.shape();
+    check_rank(input, Count + 2);
+    Shape output = input;
     output[how_.channels_first ? 1 : -1] = options_.filters;
     for (int i = 0; i < Count; ++i) {
       const int axis = (how_.channels_first ? 2 : 1) + i;
-      output[axis] = output_size(given[axis], i);
+      output[axis] = output_size(input[axis], i);
     }
     Tensor y;
     if constexpr (Count == 1) y = conv1d_transpose(x, kernel_, output, how_);
@@ -143,19 +147,6 @@ class ConvTransposeLayer final : public ConfiguredLayer<ConvTransposeOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> convolution_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Conv1D", make_layer<Conv1D, ConvLayerOptions>},
-      {"Conv2D", make_layer<Conv2D, ConvLayerOptions>},
-      {"Conv3D", make_layer<Conv3D, ConvLayerOptions>},
-      {"Conv1DTranspose", make_layer<Conv1DTranspose, ConvTransposeOptions>},
-      {"Conv2DTranspose", make_layer<Conv2DTranspose, ConvTransposeOptions>},
-      {"Conv3DTranspose", make_layer<Conv3DTranspose, ConvTransposeOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Conv1D, ConvLayerOptions, ConvLayer<1>)
@@ -164,5 +155,9 @@ TENURE_DEFINE_LAYER(Conv3D, ConvLayerOptions, ConvLayer<3>)
 TENURE_DEFINE_LAYER(Conv1DTranspose, ConvTransposeOptions, ConvTransposeLayer<1>)
 TENURE_DEFINE_LAYER(Conv2DTranspose, ConvTransposeOptions, ConvTransposeLayer<2>)
 TENURE_DEFINE_LAYER(Conv3DTranspose, ConvTransposeOptions, ConvTransposeLayer<3>)
+
+std::span<const detail::LayerRow> detail::convolution_layers() {
+  return rows_of<Conv1D, Conv2D, Conv3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose>();
+}
 
 }  // namespace tenure::nn

@@ -61,28 +61,4 @@ Tensor with_bias(Tensor y, const Variable& bias, const O& o, bool channels_first
   return y;
 }
 
-template <class O>
-WeightOptions bias_options(const O& o) {
-  return {.initializer = o.bias_initializer,
-          .regularizer = o.bias_regularizer,
-          .constraint = o.bias_constraint,
-          .dtype = o.dtype};
-}
-
-template <class O>
-WeightOptions kernel_options(const O& o) {
-  return {.initializer = o.kernel_initializer,
-          .regularizer = o.kernel_regularizer,
-          .constraint = o.kernel_constraint,
-          .dtype = o.dtype};
-}
-
-template <class O>
-WeightOptions depthwise_options(const O& o) {
-  return {.initializer = o.depthwise_initializer,
-          .regularizer = o.depthwise_regularizer,
-          .constraint = o.depthwise_constraint,
-          .dtype = o.dtype};
-}
-
 }  // namespace tenure::nn::detail

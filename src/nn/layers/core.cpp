@@ -44,17 +44,10 @@ class DenseLayer final : public ConfiguredLayer<DenseOptions> {
 
   void build(const Shape& input) override {
     check_rank_from(input, 2);
-    kernel_ = add_weight("kernel", {input[-1], options_.units},
-                         {.initializer = options_.kernel_initializer,
-                          .regularizer = options_.kernel_regularizer,
-                          .constraint = options_.kernel_constraint,
-                          .dtype = options_.dtype});
+    kernel_ =
+        add_weight("kernel", {input[-1], options_.units}, TENURE_WEIGHT_OPTIONS(options_, kernel));
     if (!options_.use_bias) return;
-    bias_ = add_weight("bias", {options_.units},
-                       {.initializer = options_.bias_initializer,
-                        .regularizer = options_.bias_regularizer,
-                        .constraint = options_.bias_constraint,
-                        .dtype = options_.dtype});
+    bias_ = add_weight("bias", {options_.units}, TENURE_WEIGHT_OPTIONS(options_, bias));
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -101,10 +94,7 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
 
   void build(const Shape&) override {
     table_ = add_weight("embeddings", {options_.input_dim, options_.output_dim},
-                        {.initializer = options_.embeddings_initializer,
-                         .regularizer = options_.embeddings_regularizer,
-                         .constraint = options_.embeddings_constraint,
-                         .dtype = options_.dtype});
+                        TENURE_WEIGHT_OPTIONS(options_, embeddings));
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -131,15 +121,15 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
     return o;
   }
 
-  void check_length(const Shape& given) const {
+  void check_length(const Shape& input) const {
     const Shape& length = options_.input_length;
     if (length.rank() == 0) return;
-    bool fits = given.rank() == length.rank() + 1;
+    bool fits = input.rank() == length.rank() + 1;
     for (int axis = 0; fits && axis < length.rank(); ++axis) {
-      fits = length[axis] == kAny || length[axis] == given[axis + 1];
+      fits = length[axis] == kAny || length[axis] == input[axis + 1];
     }
     if (!fits) {
-      raise<ShapeError>("input_length is {}, but was given {}", length, given);
+      raise<ShapeError>("input_length is {}, but was given {}", length, input);
     }
   }
 
@@ -167,29 +157,17 @@ Lambdas& lambdas() {
 }
 
 }  // namespace
-
-std::span<const LayerRow> core_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Dense", make_layer<Dense, DenseOptions>},
-      {"Activation", make_layer<Activation, ActivationOptions>},
-      {"Masking", make_layer<Masking, MaskingOptions>},
-      {"Embedding", make_layer<Embedding, EmbeddingOptions>},
-      {"Lambda", make_layer<Lambda, LambdaOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 LambdaFn::LambdaFn(const char* registered) : LambdaFn(std::string(registered)) {}
 LambdaFn::LambdaFn(const std::string& registered) {
   detail::Lambdas& known = detail::lambdas();
   const std::lock_guard lock(known.mutex);
-  const auto found = known.by_name.find(registered);
-  if (found == known.by_name.end()) {
+  const auto lambda = known.by_name.find(registered);
+  if (lambda == known.by_name.end()) {
     raise<ValueError>("Lambda: no function is called \"{}\": register_lambda it first", registered);
   }
-  *this = found->second;
+  *this = lambda->second;
 }
 
 const Tensor& LambdaFn::only(const std::vector<Tensor>& inputs) {
@@ -212,6 +190,10 @@ TENURE_DEFINE_LAYER(Activation, ActivationOptions, ActivationLayer)
 TENURE_DEFINE_LAYER(Masking, MaskingOptions, MaskingLayer)
 TENURE_DEFINE_LAYER(Embedding, EmbeddingOptions, EmbeddingLayer)
 TENURE_DEFINE_LAYER(Lambda, LambdaOptions, LambdaLayer)
+
+std::span<const detail::LayerRow> detail::core_layers() {
+  return rows_of<Dense, Activation, Masking, Embedding, Lambda>();
+}
 
 Activation::Activation(ActivationFn activation, std::source_location site)
     : Activation(ActivationOptions{.activation = std::move(activation)}, site) {}

@@ -48,9 +48,10 @@ class DepthwiseConvLayer final : public ConfiguredLayer<DepthwiseConvOptions> {
     Shape kernel = options_.kernel_size;
     kernel.push_back(channels);
     kernel.push_back(options_.depth_multiplier);
-    kernel_ = add_weight("depthwise_kernel", kernel, depthwise_options(options_));
+    kernel_ = add_weight("depthwise_kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, depthwise));
     if (!options_.use_bias) return;
-    bias_ = add_weight("bias", {channels * options_.depth_multiplier}, bias_options(options_));
+    bias_ = add_weight("bias", {channels * options_.depth_multiplier},
+                       TENURE_WEIGHT_OPTIONS(options_, bias));
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -85,16 +86,14 @@ class SeparableConvLayer final : public ConfiguredLayer<SeparableConvOptions> {
     Shape kernel = options_.kernel_size;
     kernel.push_back(channels);
     kernel.push_back(options_.depth_multiplier);
-    depthwise_ = add_weight("depthwise_kernel", kernel, depthwise_options(options_));
+    depthwise_ = add_weight("depthwise_kernel", kernel, TENURE_WEIGHT_OPTIONS(options_, depthwise));
     Shape point = Shape::filled(Count, 1);
     point.push_back(channels * options_.depth_multiplier);
     point.push_back(options_.filters);
-    pointwise_ = add_weight("pointwise_kernel", point,
-                            {.initializer = options_.pointwise_initializer,
-                             .regularizer = options_.pointwise_regularizer,
-                             .constraint = options_.pointwise_constraint,
-                             .dtype = options_.dtype});
-    if (options_.use_bias) bias_ = add_weight("bias", {options_.filters}, bias_options(options_));
+    pointwise_ = add_weight("pointwise_kernel", point, TENURE_WEIGHT_OPTIONS(options_, pointwise));
+    if (options_.use_bias) {
+      bias_ = add_weight("bias", {options_.filters}, TENURE_WEIGHT_OPTIONS(options_, bias));
+    }
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
@@ -118,22 +117,15 @@ class SeparableConvLayer final : public ConfiguredLayer<SeparableConvOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> depthwise_convolution_layers() {
-  static constexpr LayerRow rows[] = {
-      {"DepthwiseConv1D", make_layer<DepthwiseConv1D, DepthwiseConvOptions>},
-      {"DepthwiseConv2D", make_layer<DepthwiseConv2D, DepthwiseConvOptions>},
-      {"SeparableConv1D", make_layer<SeparableConv1D, SeparableConvOptions>},
-      {"SeparableConv2D", make_layer<SeparableConv2D, SeparableConvOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(DepthwiseConv1D, DepthwiseConvOptions, DepthwiseConvLayer<1>)
 TENURE_DEFINE_LAYER(DepthwiseConv2D, DepthwiseConvOptions, DepthwiseConvLayer<2>)
 TENURE_DEFINE_LAYER(SeparableConv1D, SeparableConvOptions, SeparableConvLayer<1>)
 TENURE_DEFINE_LAYER(SeparableConv2D, SeparableConvOptions, SeparableConvLayer<2>)
+
+std::span<const detail::LayerRow> detail::depthwise_convolution_layers() {
+  return rows_of<DepthwiseConv1D, DepthwiseConv2D, SeparableConv1D, SeparableConv2D>();
+}
 
 }  // namespace tenure::nn

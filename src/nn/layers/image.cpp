@@ -74,9 +74,9 @@ class ResizingLayer final : public ConfiguredLayer<ResizingOptions> {
   }
   const char* class_name() const override { return "Resizing"; }
   void build(const Shape& input) override { check_image(input); }
-  Tensor call(const Tensor& given, const Call&) override {
-    check_image(given.shape());
-    Tensor x = cast(given, options_.dtype);
+  Tensor call(const Tensor& picture, const Call&) override {
+    check_image(picture.shape());
+    Tensor x = cast(picture, options_.dtype);
     const Shape size{options_.height, options_.width};
     if (options_.crop_to_aspect_ratio) x = middle_of_ratio(x, size[0], size[1]);
     constexpr image::ResizeOptions kCenters{.align_corners = false, .half_pixel_centers = true};
@@ -93,9 +93,9 @@ class CenterCropLayer final : public ConfiguredLayer<CenterCropOptions> {
   }
   const char* class_name() const override { return "CenterCrop"; }
   void build(const Shape& input) override { check_image(input); }
-  Tensor call(const Tensor& given, const Call&) override {
-    check_image(given.shape());
-    const Tensor x = cast(given, options_.dtype);
+  Tensor call(const Tensor& picture, const Call&) override {
+    check_image(picture.shape());
+    const Tensor x = cast(picture, options_.dtype);
     const auto [height, width] = std::pair(options_.height, options_.width);
     if (x.dim(-3) >= height && x.dim(-2) >= width) return middle(x, height, width);
     return image::resize_bilinear(middle_of_ratio(x, height, width), {height, width},
@@ -153,22 +153,15 @@ class CategoryEncodingLayer final : public ConfiguredLayer<CategoryEncodingOptio
 };
 
 }  // namespace
-
-std::span<const LayerRow> image_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Rescaling", make_layer<Rescaling, RescalingOptions>},
-      {"Resizing", make_layer<Resizing, ResizingOptions>},
-      {"CenterCrop", make_layer<CenterCrop, CenterCropOptions>},
-      {"CategoryEncoding", make_layer<CategoryEncoding, CategoryEncodingOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Rescaling, RescalingOptions, RescalingLayer)
 TENURE_DEFINE_LAYER(Resizing, ResizingOptions, ResizingLayer)
 TENURE_DEFINE_LAYER(CenterCrop, CenterCropOptions, CenterCropLayer)
 TENURE_DEFINE_LAYER(CategoryEncoding, CategoryEncodingOptions, CategoryEncodingLayer)
+
+std::span<const detail::LayerRow> detail::image_layers() {
+  return rows_of<Rescaling, Resizing, CenterCrop, CategoryEncoding>();
+}
 
 }  // namespace tenure::nn

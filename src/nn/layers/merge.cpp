@@ -24,10 +24,10 @@ void fields(Fields& visit, DotOptions& o) {
 
 namespace {
 
-void check_count(std::size_t given, std::size_t least, std::size_t most = SIZE_MAX) {
-  if (given < least || given > most) {
+void check_count(std::size_t inputs, std::size_t least, std::size_t most = SIZE_MAX) {
+  if (inputs < least || inputs > most) {
     raise<ShapeError>("takes {}{} inputs, was given {}", least, least == most ? "" : " or more",
-                      given);
+                      inputs);
   }
 }
 
@@ -53,31 +53,31 @@ class MergeLayer final : public ConfiguredLayer<MergeOptions> {
 
   void build_all(const std::vector<Shape>& inputs) override { check(inputs.size()); }
 
-  std::vector<Tensor> call_all(const std::vector<Tensor>& given, const Call&) override {
-    check(given.size());
-    std::vector<Tensor> inputs = aligned(given);
-    Tensor y = std::move(inputs.front());
-    for (std::size_t i = 1; i < inputs.size(); ++i) {
+  std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call&) override {
+    check(inputs.size());
+    std::vector<Tensor> terms = aligned(inputs);
+    Tensor y = std::move(terms.front());
+    for (std::size_t i = 1; i < terms.size(); ++i) {
       switch (Kind) {
         case Merge::add:
         case Merge::average:
-          y = std::move(y) + std::move(inputs[i]);
+          y = std::move(y) + std::move(terms[i]);
           break;
         case Merge::subtract:
-          y = std::move(y) - std::move(inputs[i]);
+          y = std::move(y) - std::move(terms[i]);
           break;
         case Merge::multiply:
-          y = std::move(y) * std::move(inputs[i]);
+          y = std::move(y) * std::move(terms[i]);
           break;
         case Merge::maximum:
-          y = maximum(std::move(y), std::move(inputs[i]));
+          y = maximum(std::move(y), std::move(terms[i]));
           break;
         case Merge::minimum:
-          y = minimum(std::move(y), std::move(inputs[i]));
+          y = minimum(std::move(y), std::move(terms[i]));
           break;
       }
     }
-    if (Kind == Merge::average) y = std::move(y) / static_cast<double>(given.size());
+    if (Kind == Merge::average) y = std::move(y) / static_cast<double>(inputs.size());
     return {y};
   }
 
@@ -92,8 +92,8 @@ class MergeLayer final : public ConfiguredLayer<MergeOptions> {
   }
 
  private:
-  static void check(std::size_t given) {
-    check_count(given, 2, Kind == Merge::subtract ? 2 : SIZE_MAX);
+  static void check(std::size_t inputs) {
+    check_count(inputs, 2, Kind == Merge::subtract ? 2 : SIZE_MAX);
   }
 };
 
@@ -115,8 +115,8 @@ class ConcatenateLayer final : public ConfiguredLayer<ConcatenateOptions> {
 
   Tensor compute_mask(const std::vector<Tensor>& inputs,
                       const std::vector<Tensor>& masks) override {
-    const auto is_given = [](const Tensor& mask) { return mask.defined(); };
-    if (std::ranges::none_of(masks, is_given)) return {};
+    const auto is_defined = [](const Tensor& mask) { return mask.defined(); };
+    if (std::ranges::none_of(masks, is_defined)) return {};
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Tensor& input = inputs[i];
@@ -195,21 +195,6 @@ class DotLayer final : public ConfiguredLayer<DotOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> merge_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Add", make_layer<Add, MergeOptions>},
-      {"Subtract", make_layer<Subtract, MergeOptions>},
-      {"Multiply", make_layer<Multiply, MergeOptions>},
-      {"Average", make_layer<Average, MergeOptions>},
-      {"Maximum", make_layer<Maximum, MergeOptions>},
-      {"Minimum", make_layer<Minimum, MergeOptions>},
-      {"Concatenate", make_layer<Concatenate, ConcatenateOptions>},
-      {"Dot", make_layer<Dot, DotOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Add, MergeOptions, MergeLayer<detail::Merge::add>)
@@ -220,5 +205,9 @@ TENURE_DEFINE_LAYER(Maximum, MergeOptions, MergeLayer<detail::Merge::maximum>)
 TENURE_DEFINE_LAYER(Minimum, MergeOptions, MergeLayer<detail::Merge::minimum>)
 TENURE_DEFINE_LAYER(Concatenate, ConcatenateOptions, ConcatenateLayer)
 TENURE_DEFINE_LAYER(Dot, DotOptions, DotLayer)
+
+std::span<const detail::LayerRow> detail::merge_layers() {
+  return rows_of<Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot>();
+}
 
 }  // namespace tenure::nn

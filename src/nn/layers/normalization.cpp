@@ -64,18 +64,10 @@ class NormalizationLayer : public ConfiguredLayer<O> {
   void add_gain(const Shape& shape) {
     const O& o = this->options_;
     if (o.scale) {
-      gamma_ = this->add_weight("gamma", shape,
-                                {.initializer = o.gamma_initializer,
-                                 .regularizer = o.gamma_regularizer,
-                                 .constraint = o.gamma_constraint,
-                                 .dtype = o.dtype});
+      gamma_ = this->add_weight("gamma", shape, TENURE_WEIGHT_OPTIONS(o, gamma));
     }
     if (o.center) {
-      beta_ = this->add_weight("beta", shape,
-                               {.initializer = o.beta_initializer,
-                                .regularizer = o.beta_regularizer,
-                                .constraint = o.beta_constraint,
-                                .dtype = o.dtype});
+      beta_ = this->add_weight("beta", shape, TENURE_WEIGHT_OPTIONS(o, beta));
     }
   }
   std::optional<Arg> gamma() const { return optional_of(gamma_); }
@@ -192,20 +184,14 @@ class GroupNormalizationLayer final : public NormalizationLayer<GroupNormalizati
 };
 
 }  // namespace
-
-std::span<const LayerRow> normalization_layers() {
-  static constexpr LayerRow rows[] = {
-      {"BatchNormalization", make_layer<BatchNormalization, BatchNormalizationOptions>},
-      {"LayerNormalization", make_layer<LayerNormalization, LayerNormalizationOptions>},
-      {"GroupNormalization", make_layer<GroupNormalization, GroupNormalizationOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(BatchNormalization, BatchNormalizationOptions, BatchNormalizationLayer)
 TENURE_DEFINE_LAYER(LayerNormalization, LayerNormalizationOptions, LayerNormalizationLayer)
 TENURE_DEFINE_LAYER(GroupNormalization, GroupNormalizationOptions, GroupNormalizationLayer)
+
+std::span<const detail::LayerRow> detail::normalization_layers() {
+  return rows_of<BatchNormalization, LayerNormalization, GroupNormalization>();
+}
 
 }  // namespace tenure::nn

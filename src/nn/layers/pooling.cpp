@@ -46,8 +46,8 @@ class PoolingLayer final : public ConfiguredLayer<PoolingOptions> {
           : std::array{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"}[Count - 1];
   static PoolingOptions checked(PoolingOptions o) {
     o.pool_size = per_axis(kName, "pool_size", o.pool_size, Count);
-    const bool given = o.strides && o.strides->rank() > 0;
-    o.strides = given ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
+    const bool has_strides = o.strides && o.strides->rank() > 0;
+    o.strides = has_strides ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
     return o;
   }
   const PoolOptions how_;
@@ -89,24 +89,6 @@ class GlobalPoolingLayer final : public ConfiguredLayer<GlobalPoolingOptions> {
 
 }  // namespace
 
-std::span<const LayerRow> pooling_layers() {
-  static constexpr LayerRow rows[] = {
-      {"MaxPooling1D", make_layer<MaxPooling1D, PoolingOptions>},
-      {"MaxPooling2D", make_layer<MaxPooling2D, PoolingOptions>},
-      {"MaxPooling3D", make_layer<MaxPooling3D, PoolingOptions>},
-      {"AveragePooling1D", make_layer<AveragePooling1D, PoolingOptions>},
-      {"AveragePooling2D", make_layer<AveragePooling2D, PoolingOptions>},
-      {"AveragePooling3D", make_layer<AveragePooling3D, PoolingOptions>},
-      {"GlobalMaxPooling1D", make_layer<GlobalMaxPooling1D, GlobalPoolingOptions>},
-      {"GlobalMaxPooling2D", make_layer<GlobalMaxPooling2D, GlobalPoolingOptions>},
-      {"GlobalMaxPooling3D", make_layer<GlobalMaxPooling3D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling1D", make_layer<GlobalAveragePooling1D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling2D", make_layer<GlobalAveragePooling2D, GlobalPoolingOptions>},
-      {"GlobalAveragePooling3D", make_layer<GlobalAveragePooling3D, GlobalPoolingOptions>},
-  };
-  return rows;
-}
-
 // Under names without a comma, for the macro.
 template <int Count>
 using MaxPool = PoolingLayer<Count, PoolType::max>;
@@ -131,5 +113,11 @@ TENURE_DEFINE_LAYER(GlobalMaxPooling3D, GlobalPoolingOptions, GlobalMaxPool<3>)
 TENURE_DEFINE_LAYER(GlobalAveragePooling1D, GlobalPoolingOptions, GlobalAveragePool<1>)
 TENURE_DEFINE_LAYER(GlobalAveragePooling2D, GlobalPoolingOptions, GlobalAveragePool<2>)
 TENURE_DEFINE_LAYER(GlobalAveragePooling3D, GlobalPoolingOptions, GlobalAveragePool<3>)
+
+std::span<const detail::LayerRow> detail::pooling_layers() {
+  return rows_of<MaxPooling1D, MaxPooling2D, MaxPooling3D, AveragePooling1D, AveragePooling2D,
+                 AveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D,
+                 GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D>();
+}
 
 }  // namespace tenure::nn

@@ -17,7 +17,7 @@ namespace detail {
 
 // ---- What all of them do
 
-void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* own) {
+void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* private_name) {
   cell_ = cell.as<CellBase>();
   if (cell_ == nullptr) {
     raise<ValueError>("{}: takes a cell, was given the layer {}", class_name(),
@@ -26,7 +26,7 @@ void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* 
   cell_layer_ = track(cell);
   fused_ = dynamic_cast<FusedCell*>(cell_);
   sequence_ = std::move(sequence);
-  own_ = own;
+  private_name_ = private_name;
 }
 
 void SequenceBase::build_all(const std::vector<Shape>& inputs) {
@@ -44,8 +44,8 @@ void SequenceBase::build_all(const std::vector<Shape>& inputs) {
         layer_text(*this), x);
   }
   LayerState& cell = LayerAccess::state(*cell_);
-  if (own_ != nullptr) {
-    cell.options.name = fmt::format("{}/{}", name(), own_);
+  if (private_name_ != nullptr) {
+    cell.options.name = fmt::format("{}/{}", name(), private_name_);
     complete(*cell_);
   }
   const Shape step = without_time(x, sequence_.time_axis());
@@ -92,12 +92,12 @@ Sequence SequenceBase::taken(const std::vector<Tensor>& inputs, const Call& call
 }
 
 void SequenceBase::check_batch(const Tensor& x) const {
-  const std::int64_t batch = x.dim(sequence_.batch_axis()), own = slots_[0].shape()[0];
-  if (batch == own) return;
+  const std::int64_t batch = x.dim(sequence_.batch_axis()), state_batch = slots_[0].shape()[0];
+  if (batch == state_batch) return;
   raise<ShapeError>(
       "is stateful and was built for batches of {}, was given one of {}: give it {} sequences at a "
       "time, or make it with .stateful = false",
-      own, batch, own);
+      state_batch, batch, state_batch);
 }
 
 void SequenceBase::keep(const std::vector<Tensor>& states) {
@@ -132,18 +132,18 @@ std::vector<Tensor> SequenceBase::call_all(const std::vector<Tensor>& inputs, co
   }
   const bool fused = fused_ != nullptr && sequence_.fused && fused_->is_fused(call) &&
                      in.x.rank() == 3 && in.constants.empty();
-  SequenceResult made =
+  SequenceResult result =
       fused ? fused_->take_all_steps(in, sequence_, call) : take_steps(*cell_, in, sequence_, call);
   if (sequence_.zero_output_for_mask && in.mask.defined()) {
-    made.output = zeroed(made.output, in.mask, sequence_);
+    result.output = zeroed(result.output, in.mask, sequence_);
   }
   if (sequence_.activity_regularizer.given()) {
-    call.add_loss(sequence_.activity_regularizer(made.output));
+    call.add_loss(sequence_.activity_regularizer(result.output));
   }
-  if (sequence_.stateful) keep(made.states);
-  std::vector<Tensor> outputs{std::move(made.output)};
+  if (sequence_.stateful) keep(result.states);
+  std::vector<Tensor> outputs{std::move(result.output)};
   if (sequence_.return_state) {
-    outputs.insert(outputs.end(), made.states.begin(), made.states.end());
+    outputs.insert(outputs.end(), result.states.begin(), result.states.end());
   }
   return outputs;
 }

@@ -95,7 +95,7 @@ class SequenceBase : public LayerBase {
 
  protected:
   // To be called by the constructor. `own` names a cell that nobody else knows.
-  void use(const Layer& cell, SequenceOptions sequence, const char* own = nullptr);
+  void use(const Layer& cell, SequenceOptions sequence, const char* private_name = nullptr);
   const Layer& cell() const { return *cell_layer_; }
   virtual int input_rank() const { return 3; }  // 0: any from 3 on
 
@@ -108,7 +108,7 @@ class SequenceBase : public LayerBase {
   std::optional<Layer> cell_layer_;
   CellBase* cell_ = nullptr;
   FusedCell* fused_ = nullptr;
-  const char* own_ = nullptr;
+  const char* private_name_ = nullptr;
   std::vector<Variable> slots_;
 };
 
@@ -152,36 +152,11 @@ void fields(Fields& visit, O& o) {
 
 // The settings of a layer's cell.
 template <class C, class O>
-C cell_settings(const O& o, const char* name) {
+C cell_settings(O o, const char* name) {
   C c;
-  if constexpr (requires { c.units; }) c.units = o.units;
-  if constexpr (requires { c.filters; }) {
-    c.filters = o.filters;
-    c.kernel_size = o.kernel_size;
-    c.strides = o.strides;
-    c.padding = o.padding;
-    c.data_format = o.data_format;
-    c.dilation_rate = o.dilation_rate;
-  }
-  c.activation = o.activation;
-  if constexpr (requires { c.recurrent_activation; }) {
-    c.recurrent_activation = o.recurrent_activation;
-  }
-  c.use_bias = o.use_bias;
-  c.kernel_initializer = o.kernel_initializer;
-  c.recurrent_initializer = o.recurrent_initializer;
-  c.bias_initializer = o.bias_initializer;
-  if constexpr (requires { c.unit_forget_bias; }) c.unit_forget_bias = o.unit_forget_bias;
-  c.kernel_regularizer = o.kernel_regularizer;
-  c.recurrent_regularizer = o.recurrent_regularizer;
-  c.bias_regularizer = o.bias_regularizer;
-  c.kernel_constraint = o.kernel_constraint;
-  c.recurrent_constraint = o.recurrent_constraint;
-  c.bias_constraint = o.bias_constraint;
-  c.dropout = o.dropout;
-  c.recurrent_dropout = o.recurrent_dropout;
-  if constexpr (requires { c.implementation; }) c.implementation = o.implementation;
-  if constexpr (requires { c.reset_after; }) c.reset_after = o.reset_after;
+  FieldCopy copy;
+  cell_fields(copy, o);
+  cell_fields(copy, c);
   c.name = name;
   c.dtype = o.dtype;
   return c;
@@ -206,8 +181,22 @@ void check_cell(const char* what, const O& o) {
   }
 }
 
-// 0 where dropped, else 1 / (1 - rate).
-Tensor dropout_mask(const Shape& shape, double rate, DType dtype);
+template <CellSettings O>
+bool drops(const O& o, const Call& call) {
+  return call.training && (o.dropout > 0 || o.recurrent_dropout > 0);
+}
+// 0 where dropped, else 1 / (1 - rate); none where nothing is.
+void add_dropout_mask(std::vector<Tensor>& masks, const Shape& shape, double rate, DType dtype);
+// Masks of the inputs, and masks of the states, `count` of each.
+template <CellSettings O>
+Drawn dropout_masks(const O& o, const Shape& x, const Shape& state, int count) {
+  Drawn drawn{.tensors = {}, .parts = {Drawn{}, Drawn{}}};
+  for (int i = 0; i < count; ++i) {
+    add_dropout_mask(drawn.parts[0].tensors, x, o.dropout, o.dtype);
+    add_dropout_mask(drawn.parts[1].tensors, state, o.recurrent_dropout, o.dtype);
+  }
+  return drawn;
+}
 // The bias of gates i, f, c, o; with ones for f where asked.
 Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool unit_forget_bias);
 

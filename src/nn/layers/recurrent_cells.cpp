@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/raise.h"
+#include "nn/layers/common.h"
 #include "nn/layers/recurrent.h"
 #include "ops/recurrent_attrs.h"
 #include "tenure/activation.h"
@@ -50,9 +51,9 @@ std::vector<Tensor> CellBase::call_all(const std::vector<Tensor>& inputs, const 
   static_cast<Call&>(how) = call;
   how.drawn = draw(inputs[0].shape(), call);
   how.constants.assign(end, inputs.end());
-  CellStep made = step(inputs[0], {inputs.begin() + 1, end}, how);
-  std::vector<Tensor> outputs{std::move(made.output)};
-  outputs.insert(outputs.end(), made.states.begin(), made.states.end());
+  CellStep stepped = step(inputs[0], {inputs.begin() + 1, end}, how);
+  std::vector<Tensor> outputs{std::move(stepped.output)};
+  outputs.insert(outputs.end(), stepped.states.begin(), stepped.states.end());
   return outputs;
 }
 
@@ -68,8 +69,8 @@ void check_cell_sizes(const char* what, std::int64_t units, double dropout,
   }
 }
 
-Tensor dropout_mask(const Shape& shape, double rate, DType dtype) {
-  return random::bernoulli(shape, 1 - rate, dtype) * (1 / (1 - rate));
+void add_dropout_mask(std::vector<Tensor>& masks, const Shape& shape, double rate, DType dtype) {
+  if (rate > 0) masks.push_back(random::bernoulli(shape, 1 - rate, dtype) * (1 / (1 - rate)));
 }
 
 Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool unit_forget_bias) {
@@ -118,44 +119,25 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   void build(const Shape& input) override {
     if (input.rank() != 2) raise<ShapeError>("takes steps of rank 2, was given {}", input);
     const std::int64_t columns = gates_ * options_.units;
-    kernel_ = this->add_weight("kernel", {input[-1], columns},
-                               {.initializer = options_.kernel_initializer,
-                                .regularizer = options_.kernel_regularizer,
-                                .constraint = options_.kernel_constraint,
-                                .dtype = options_.dtype});
+    kernel_ =
+        this->add_weight("kernel", {input[-1], columns}, TENURE_WEIGHT_OPTIONS(options_, kernel));
     recurrent_ = this->add_weight("recurrent_kernel", {options_.units, columns},
-                                  {.initializer = options_.recurrent_initializer,
-                                   .regularizer = options_.recurrent_regularizer,
-                                   .constraint = options_.recurrent_constraint,
-                                   .dtype = options_.dtype});
+                                  TENURE_WEIGHT_OPTIONS(options_, recurrent));
     if (!options_.use_bias) return;
-    bias_ = this->add_weight("bias", bias_shape(),
-                             {.initializer = bias_initializer(),
-                              .regularizer = options_.bias_regularizer,
-                              .constraint = options_.bias_constraint,
-                              .dtype = options_.dtype});
+    WeightOptions bias = TENURE_WEIGHT_OPTIONS(options_, bias);
+    bias.initializer = bias_initializer();
+    bias_ = this->add_weight("bias", bias_shape(), std::move(bias));
   }
 
   std::vector<Shape> state_sizes() const override { return {{options_.units}}; }
 
   // Masks of the inputs, and masks of the states: one, or one per gate, or none.
   Drawn draw(const Shape& x, const Call& call) override {
-    if (!drops(call)) return {};
-    Drawn drawn{.tensors = {}, .parts = {Drawn{}, Drawn{}}};
-    const Shape state{x[0], options_.units};
-    for (int i = 0; i < masks_; ++i) {
-      if (options_.dropout > 0) {
-        drawn.parts[0].tensors.push_back(dropout_mask(x, options_.dropout, options_.dtype));
-      }
-      if (options_.recurrent_dropout > 0) {
-        drawn.parts[1].tensors.push_back(
-            dropout_mask(state, options_.recurrent_dropout, options_.dtype));
-      }
-    }
-    return drawn;
+    if (!drops(options_, call)) return {};
+    return dropout_masks(options_, x, {x[0], options_.units}, masks_);
   }
 
-  bool is_fused(const Call& call) const override { return activations_ && !drops(call); }
+  bool is_fused(const Call& call) const override { return activations_ && !drops(options_, call); }
   SequenceResult take_all_steps(const Sequence& in, const SequenceOptions& options,
                                 const Call&) override {
     RecurrentOptions how;
@@ -172,11 +154,12 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
       return x.rank() == 2 ? transpose(x) : transpose(x, {1, 0, 2});
     };
     if (in.mask.defined()) how.mask = turned(in.mask);
-    RecurrentResult made = op_(turned(in.x), kernel_, recurrent_, how);
+    RecurrentResult all_steps = op_(turned(in.x), kernel_, recurrent_, how);
     SequenceResult result;
-    result.output = options.return_sequences ? turned(made.sequence) : std::move(made.output);
-    result.states.push_back(std::move(made.state));
-    if (made.cell.defined()) result.states.push_back(std::move(made.cell));
+    result.output =
+        options.return_sequences ? turned(all_steps.sequence) : std::move(all_steps.output);
+    result.states.push_back(std::move(all_steps.state));
+    if (all_steps.cell.defined()) result.states.push_back(std::move(all_steps.cell));
     return result;
   }
 
@@ -186,9 +169,6 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   virtual Shape bias_shape() const { return {gates_ * options_.units}; }
   virtual Initializer bias_initializer() const { return options_.bias_initializer; }
 
-  bool drops(const Call& call) const {
-    return call.training && (options_.dropout > 0 || options_.recurrent_dropout > 0);
-  }
   static const std::vector<Tensor>& masks_of(const CellCall& call, std::size_t part) {
     static const std::vector<Tensor> none;
     return call.drawn.parts.empty() ? none : call.drawn.parts[part].tensors;
@@ -250,20 +230,21 @@ class GRUCellLayer final : public GateCell<GRUCellOptions> {
       bias = bias_.read();
       inputs = std::move(inputs) + (options_.reset_after ? bias[0] : bias);
     }
-    const std::vector<Tensor> given = split(inputs, 3, -1);
+    const std::vector<Tensor> from_input = split(inputs, 3, -1);
     Tensor z, candidate;
     if (options_.reset_after) {
       Tensor inner = product(h, masks, recurrent);
       if (options_.use_bias) inner = std::move(inner) + bias[1];
       const std::vector<Tensor> gates = split(inner, 3, -1);
-      z = options_.recurrent_activation(given[0] + gates[0]);
-      candidate = given[2] + options_.recurrent_activation(given[1] + gates[1]) * gates[2];
+      z = options_.recurrent_activation(from_input[0] + gates[0]);
+      candidate =
+          from_input[2] + options_.recurrent_activation(from_input[1] + gates[1]) * gates[2];
     } else {
       const std::vector<Tensor> gates = split(product(h, masks, recurrent, 2), 2, -1);
-      z = options_.recurrent_activation(given[0] + gates[0]);
-      Tensor reset = options_.recurrent_activation(given[1] + gates[1]) * h;
+      z = options_.recurrent_activation(from_input[0] + gates[0]);
+      Tensor reset = options_.recurrent_activation(from_input[1] + gates[1]) * h;
       if (!masks.empty()) reset = std::move(reset) * masks.back();
-      candidate = given[2] + matmul(reset, columns(recurrent, 2, 1));
+      candidate = from_input[2] + matmul(reset, columns(recurrent, 2, 1));
     }
     Tensor next = z * h + (1 - z) * options_.activation(std::move(candidate));
     return {next, {next}};
@@ -370,10 +351,10 @@ class StackedCells final : public ConfiguredLayer<StackedSettings, CellBase>, pu
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const auto end = next + static_cast<std::ptrdiff_t>(cells_[i]->state_sizes().size());
       how.drawn = call.drawn.parts.empty() ? Drawn{} : call.drawn.parts[i];
-      CellStep made = cells_[i]->step(all.output, {next, end}, how);
+      CellStep of_cell = cells_[i]->step(all.output, {next, end}, how);
       next = end;
-      all.output = std::move(made.output);
-      all.states.insert(all.states.end(), made.states.begin(), made.states.end());
+      all.output = std::move(of_cell.output);
+      all.states.insert(all.states.end(), of_cell.states.begin(), of_cell.states.end());
     }
     return all;
   }
@@ -396,9 +377,9 @@ class StackedCells final : public ConfiguredLayer<StackedSettings, CellBase>, pu
         at.states.assign(next, end);
         next = end;
       }
-      SequenceResult made = fused_[i]->take_all_steps(at, how, call);
-      all.states.insert(all.states.end(), made.states.begin(), made.states.end());
-      at.x = std::move(made.output);
+      SequenceResult of_cell = fused_[i]->take_all_steps(at, how, call);
+      all.states.insert(all.states.end(), of_cell.states.begin(), of_cell.states.end());
+      at.x = std::move(of_cell.output);
       if (i == 0 && options.go_backwards) {  // what the first gives is in the order of its steps
         how.go_backwards = false;
         if (at.mask.defined()) at.mask = reverse(at.mask, {options.time_axis()});
@@ -423,12 +404,9 @@ Layer stacked_cells(Fields& settings) {
 
 }  // namespace detail
 
-SimpleRNNCell::SimpleRNNCell(SimpleRNNCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::SimpleRNNCellLayer>(site, std::move(options))) {}
-GRUCell::GRUCell(GRUCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::GRUCellLayer>(site, std::move(options))) {}
-LSTMCell::LSTMCell(LSTMCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::LSTMCellLayer>(site, std::move(options))) {}
+TENURE_DEFINE_LAYER(SimpleRNNCell, SimpleRNNCellOptions, SimpleRNNCellLayer)
+TENURE_DEFINE_LAYER(GRUCell, GRUCellOptions, GRUCellLayer)
+TENURE_DEFINE_LAYER(LSTMCell, LSTMCellOptions, LSTMCellLayer)
 StackedRNNCells::StackedRNNCells(std::vector<Layer> cells, StackedRNNCellsOptions options,
                                  std::source_location site)
     : Layer(detail::make_base<detail::StackedCells>(

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/raise.h"
+#include "nn/layers/common.h"
 #include "nn/layers/recurrent.h"
 #include "tenure/conv.h"
 #include "tenure/math.h"
@@ -59,23 +60,14 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
     built_for_ = input;
     kernel_ =
         add_weight("kernel", {kernel_size_[0], kernel_size_[1], input[channel_axis_], columns},
-                   {.initializer = options_.kernel_initializer,
-                    .regularizer = options_.kernel_regularizer,
-                    .constraint = options_.kernel_constraint,
-                    .dtype = options_.dtype});
+                   TENURE_WEIGHT_OPTIONS(options_, kernel));
     recurrent_ =
         add_weight("recurrent_kernel", {kernel_size_[0], kernel_size_[1], filters, columns},
-                   {.initializer = options_.recurrent_initializer,
-                    .regularizer = options_.recurrent_regularizer,
-                    .constraint = options_.recurrent_constraint,
-                    .dtype = options_.dtype});
+                   TENURE_WEIGHT_OPTIONS(options_, recurrent));
     if (!options_.use_bias) return;
-    bias_ = add_weight(
-        "bias", {columns},
-        {.initializer = lstm_bias(options_.bias_initializer, filters, options_.unit_forget_bias),
-         .regularizer = options_.bias_regularizer,
-         .constraint = options_.bias_constraint,
-         .dtype = options_.dtype});
+    WeightOptions bias = TENURE_WEIGHT_OPTIONS(options_, bias);
+    bias.initializer = lstm_bias(options_.bias_initializer, filters, options_.unit_forget_bias);
+    bias_ = add_weight("bias", {columns}, std::move(bias));
   }
 
   std::vector<Shape> state_sizes() const override {
@@ -108,19 +100,8 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
 
   // Masks of the inputs, and masks of the states: one per gate, or none.
   Drawn draw(const Shape& x, const Call& call) override {
-    if (!call.training || (options_.dropout == 0 && options_.recurrent_dropout == 0)) return {};
-    Drawn drawn{.tensors = {}, .parts = {Drawn{}, Drawn{}}};
-    const Shape state = output_shape(x);
-    for (int gate = 0; gate < 4; ++gate) {
-      if (options_.dropout > 0) {
-        drawn.parts[0].tensors.push_back(dropout_mask(x, options_.dropout, options_.dtype));
-      }
-      if (options_.recurrent_dropout > 0) {
-        drawn.parts[1].tensors.push_back(
-            dropout_mask(state, options_.recurrent_dropout, options_.dtype));
-      }
-    }
-    return drawn;
+    if (!drops(options_, call)) return {};
+    return dropout_masks(options_, x, output_shape(x), 4);
   }
 
   CellStep step(const Tensor& x, const std::vector<Tensor>& states, const CellCall& call) override {
@@ -163,7 +144,6 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
 }  // namespace
 }  // namespace detail
 
-ConvLSTM2DCell::ConvLSTM2DCell(ConvLSTM2DCellOptions options, std::source_location site)
-    : Layer(detail::make_base<detail::ConvLSTM2DCellLayer>(site, std::move(options))) {}
+TENURE_DEFINE_LAYER(ConvLSTM2DCell, ConvLSTM2DCellOptions, ConvLSTM2DCellLayer)
 
 }  // namespace tenure::nn

@@ -57,10 +57,10 @@ class Walk {
     if (in_.mask.defined()) output = zeros(output_shape_, in_.x.dtype());
     for (std::int64_t s = 0; s < steps_; ++s) {
       const auto at = static_cast<std::size_t>(options_.go_backwards ? steps_ - 1 - s : s);
-      CellStep made = step(xs[at], states);
-      if (in_.mask.defined()) hold(masks[at], states, output, made);
-      states = std::move(made.states);
-      output = std::move(made.output);
+      CellStep stepped = step(xs[at], states);
+      if (in_.mask.defined()) hold(masks[at], states, output, stepped);
+      states = std::move(stepped.states);
+      output = std::move(stepped.output);
       if (options_.return_sequences) outputs.push_back(output);
     }
     if (options_.return_sequences) output = stack(std::move(outputs), options_.time_axis());
@@ -80,26 +80,26 @@ class Walk {
       how_.losses = &losses;
       const auto first = static_cast<std::ptrdiff_t>(begin_.size());
       const std::vector<Tensor> states(at.begin(), at.begin() + first);
-      CellStep made = step(at[begin_.size() + (carries ? 1 : 0)], states);
-      if (masked) hold(at.back(), states, at[begin_.size()], made);
-      std::vector<Tensor> given = std::move(made.states);
-      if (carries) given.push_back(made.output);
-      if (sequences) given.push_back(std::move(made.output));
+      CellStep stepped = step(at[begin_.size() + (carries ? 1 : 0)], states);
+      if (masked) hold(at.back(), states, at[begin_.size()], stepped);
+      std::vector<Tensor> results = std::move(stepped.states);
+      if (carries) results.push_back(stepped.output);
+      if (sequences) results.push_back(std::move(stepped.output));
       adds_loss = !losses.empty();
-      if (adds_loss) given.push_back(total(losses));
-      return given;
+      if (adds_loss) results.push_back(total(losses));
+      return results;
     };
-    std::vector<Tensor> made =
+    std::vector<Tensor> results =
         tenure::detail::run_scan("scan", body, std::move(carried), std::move(along), steps_,
                                  tenure::detail::context().call.site);
     if (adds_loss) {
-      call_.add_loss(sum(made.back()));
-      made.pop_back();
+      call_.add_loss(sum(results.back()));
+      results.pop_back();
     }
     SequenceResult result;
-    result.output = sequences ? swapped(made.back(), !options_.time_major) : made.back();
-    made.resize(begin_.size());
-    result.states = std::move(made);
+    result.output = sequences ? swapped(results.back(), !options_.time_major) : results.back();
+    results.resize(begin_.size());
+    result.states = std::move(results);
     return result;
   }
 
@@ -119,17 +119,17 @@ class Walk {
   }
 
   CellStep step(const Tensor& x, const std::vector<Tensor>& states) {
-    CellStep made = cell_.step(x, states, how_);
-    if (made.states.size() != states.size()) {
+    CellStep stepped = cell_.step(x, states, how_);
+    if (stepped.states.size() != states.size()) {
       raise<ValueError>("{}: a step gives {} states, and state_sizes tells of {}",
-                        layer_text(cell_), made.states.size(), states.size());
+                        layer_text(cell_), stepped.states.size(), states.size());
     }
-    if (made.output.shape() != output_shape_) {
+    if (stepped.output.shape() != output_shape_) {
       raise<ShapeError>("{}: a step gives an output of {}, and output_shape tells of {}",
-                        layer_text(cell_), made.output.shape(), output_shape_);
+                        layer_text(cell_), stepped.output.shape(), output_shape_);
     }
-    for (std::size_t i = 0; i < states.size(); ++i) check_state(i, made.states[i]);
-    return made;
+    for (std::size_t i = 0; i < states.size(); ++i) check_state(i, stepped.states[i]);
+    return stepped;
   }
 
   // A loop carries its states, and so does a stateful layer: they stay what they are.
@@ -149,10 +149,10 @@ class Walk {
 
   // What a step gave, but what there was before it where the step is skipped.
   static void hold(const Tensor& mask, const std::vector<Tensor>& states, const Tensor& output,
-                   CellStep& made) {
-    made.output = chosen(mask, made.output, output);
+                   CellStep& stepped) {
+    stepped.output = chosen(mask, stepped.output, output);
     for (std::size_t i = 0; i < states.size(); ++i) {
-      made.states[i] = chosen(mask, made.states[i], states[i]);
+      stepped.states[i] = chosen(mask, stepped.states[i], states[i]);
     }
   }
 

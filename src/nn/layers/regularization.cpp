@@ -149,21 +149,6 @@ class ActivityRegularizationLayer final : public ConfiguredLayer<ActivityRegular
 };
 
 }  // namespace
-
-std::span<const LayerRow> regularization_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Dropout", make_layer<Dropout, DropoutLayerOptions>},
-      {"AlphaDropout", make_layer<AlphaDropout, DropoutLayerOptions>},
-      {"SpatialDropout1D", make_layer<SpatialDropout1D, SpatialDropoutOptions>},
-      {"SpatialDropout2D", make_layer<SpatialDropout2D, SpatialDropoutOptions>},
-      {"SpatialDropout3D", make_layer<SpatialDropout3D, SpatialDropoutOptions>},
-      {"GaussianDropout", make_layer<GaussianDropout, GaussianDropoutOptions>},
-      {"GaussianNoise", make_layer<GaussianNoise, GaussianNoiseOptions>},
-      {"ActivityRegularization", make_layer<ActivityRegularization, ActivityRegularizationOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Dropout, DropoutLayerOptions, DropoutLayer)
@@ -175,5 +160,10 @@ TENURE_DEFINE_LAYER(GaussianDropout, GaussianDropoutOptions, GaussianDropoutLaye
 TENURE_DEFINE_LAYER(GaussianNoise, GaussianNoiseOptions, GaussianNoiseLayer)
 TENURE_DEFINE_LAYER(ActivityRegularization, ActivityRegularizationOptions,
                     ActivityRegularizationLayer)
+
+std::span<const detail::LayerRow> detail::regularization_layers() {
+  return rows_of<Dropout, AlphaDropout, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
+                 GaussianDropout, GaussianNoise, ActivityRegularization>();
+}
 
 }  // namespace tenure::nn

@@ -84,9 +84,9 @@ class ReshapeLayer final : public ConfiguredLayer<ReshapeOptions> {
   const char* class_name() const override { return "Reshape"; }
   void build(const Shape& input) override { check_rank_from(input, 1); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape& given = x.shape();
-    check_rank_from(given, 1);
-    const std::int64_t elements = elements_of(given);
+    const Shape& input = x.shape();
+    check_rank_from(input, 1);
+    const std::int64_t elements = elements_of(input);
     std::int64_t known = 1;
     bool is_open = false;
     for (const std::int64_t size : options_.target_shape) {
@@ -97,9 +97,9 @@ class ReshapeLayer final : public ConfiguredLayer<ReshapeOptions> {
       }
     }
     if (is_open ? known == 0 || elements % known != 0 : elements != known) {
-      raise<ShapeError>("cannot make {} of each example of {}", options_.target_shape, given);
+      raise<ShapeError>("cannot make {} of each example of {}", options_.target_shape, input);
     }
-    Shape target{given[0]};
+    Shape target{input[0]};
     for (const std::int64_t size : options_.target_shape) {
       target.push_back(size == kAny ? elements / known : size);
     }
@@ -155,9 +155,9 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
   const char* class_name() const override { return kName; }
   void build(const Shape& input) override { check_rank(input, Count + 2); }
   Tensor call(const Tensor& x, const Call&) override {
-    const Shape& given = x.shape();
-    check_rank(given, Count + 2);
-    Shape begin = Shape::filled(Count + 2, 0), size = given;
+    const Shape& input = x.shape();
+    check_rank(input, Count + 2);
+    Shape begin = Shape::filled(Count + 2, 0), size = input;
     for (int i = 0; i < Count; ++i) {
       const int axis = first_axis(channels_first_) + i;
       const auto [before, after] = this->options_.cropping[static_cast<std::size_t>(i)];
@@ -165,7 +165,7 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
       size[axis] -= before + after;
       if (size[axis] < 1) {
         raise<ShapeError>("cuts {} and {} off axis {}, which leaves nothing of {}", before, after,
-                          axis, given);
+                          axis, input);
       }
     }
     return slice(x, begin, size);
@@ -209,14 +209,14 @@ class ZeroPaddingLayer final : public ConfiguredLayer<ZeroPaddingOptions<Count>>
 
 // Each element along the axes from `first` on as often as `factors` say.
 Tensor repeated(const Tensor& x, int first, const Shape& factors) {
-  const Shape& given = x.shape();
+  const Shape& input = x.shape();
   Shape apart, wide, joined;
-  for (int axis = 0; axis < given.rank(); ++axis) {
+  for (int axis = 0; axis < input.rank(); ++axis) {
     const bool grows = axis >= first && axis < first + factors.rank();
     const std::int64_t factor = grows ? factors[axis - first] : 1;
-    apart.push_back(given[axis]);
-    wide.push_back(given[axis]);
-    joined.push_back(given[axis] * factor);
+    apart.push_back(input[axis]);
+    wide.push_back(input[axis]);
+    joined.push_back(input[axis] * factor);
     if (!grows) continue;
     apart.push_back(1);
     wide.push_back(factor);
@@ -288,26 +288,6 @@ class UpSampling3DLayer final : public ConfiguredLayer<UpSampling3DOptions> {
 };
 
 }  // namespace
-
-std::span<const LayerRow> reshaping_layers() {
-  static constexpr LayerRow rows[] = {
-      {"Flatten", make_layer<Flatten, FlattenOptions>},
-      {"Reshape", make_layer<Reshape, ReshapeOptions>},
-      {"Permute", make_layer<Permute, PermuteOptions>},
-      {"RepeatVector", make_layer<RepeatVector, RepeatVectorOptions>},
-      {"Cropping1D", make_layer<Cropping1D, CroppingOptions<1>>},
-      {"Cropping2D", make_layer<Cropping2D, CroppingOptions<2>>},
-      {"Cropping3D", make_layer<Cropping3D, CroppingOptions<3>>},
-      {"ZeroPadding1D", make_layer<ZeroPadding1D, ZeroPaddingOptions<1>>},
-      {"ZeroPadding2D", make_layer<ZeroPadding2D, ZeroPaddingOptions<2>>},
-      {"ZeroPadding3D", make_layer<ZeroPadding3D, ZeroPaddingOptions<3>>},
-      {"UpSampling1D", make_layer<UpSampling1D, UpSampling1DOptions>},
-      {"UpSampling2D", make_layer<UpSampling2D, UpSampling2DOptions>},
-      {"UpSampling3D", make_layer<UpSampling3D, UpSampling3DOptions>},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(Flatten, FlattenOptions, FlattenLayer)
@@ -323,5 +303,11 @@ TENURE_DEFINE_LAYER(ZeroPadding3D, ZeroPaddingOptions<3>, ZeroPaddingLayer<3>)
 TENURE_DEFINE_LAYER(UpSampling1D, UpSampling1DOptions, UpSampling1DLayer)
 TENURE_DEFINE_LAYER(UpSampling2D, UpSampling2DOptions, UpSampling2DLayer)
 TENURE_DEFINE_LAYER(UpSampling3D, UpSampling3DOptions, UpSampling3DLayer)
+
+std::span<const detail::LayerRow> detail::reshaping_layers() {
+  return rows_of<Flatten, Reshape, Permute, RepeatVector, Cropping1D, Cropping2D, Cropping3D,
+                 ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, UpSampling1D, UpSampling2D,
+                 UpSampling3D>();
+}
 
 }  // namespace tenure::nn

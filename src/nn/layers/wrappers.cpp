@@ -43,12 +43,12 @@ std::source_location call_site() { return tenure::detail::context().call.site; }
 // ---- Bidirectional
 
 const SequenceBase& recurrent(const Layer& layer) {
-  const auto* found = layer.as<SequenceBase>();
-  if (found == nullptr) {
+  const auto* sequence = layer.as<SequenceBase>();
+  if (sequence == nullptr) {
     raise<ValueError>("Bidirectional: takes a recurrent layer, was given {}",
                       layer_text(LayerAccess::base(layer)));
   }
-  return *found;
+  return *sequence;
 }
 
 // Two layers that go the two ways and are otherwise alike.
