@@ -19,9 +19,10 @@ class Encoder {
   // `start` is the time of the recording's beginning, by the hooks' clock.
   Encoder(Writer& writer, std::int64_t start) : writer_(writer), start_(start) {}
 
-  void write(const detail::events::Record& record, std::uint32_t thread);
+  void write(const events::Record& record, std::uint32_t thread);
 
  private:
+  using InRing = events::InRing;
   using Address = const void*;
   class Numbers {  // of addresses, in the order in which they are first seen
    public:
@@ -51,23 +52,55 @@ class Encoder {
     std::size_t operator()(const std::vector<std::int64_t>& dims) const;
   };
 
-  // Of text that never changes; none for null.
-  Writer::Text literal(std::string_view text);
-  Writer::Text literal(const char* text) {
-    return text == nullptr ? 0 : literal(std::string_view(text));
+  template <template <class> class Kind>
+  void write(const events::Recorded<Kind<InRing>>& record, std::uint32_t thread);
+
+  // What a field of a record is in the file.
+  template <class T>
+  T encoded(const T& same) {
+    return same;
   }
-  Writer::Text gradient_of(const char* op);
-  Writer::Text shape(const std::byte* dims, std::size_t rank);
-  Writer::Place site(std::source_location at);
-  void write_birth(const detail::events::BirthEvent& event, std::uint32_t thread);
-  void write_death(const detail::events::DeathEvent& event, std::uint32_t thread);
+  template <class T, std::uint8_t kFlag>
+  auto encoded(const events::If<T, kFlag>& field) {
+    return events::If<decltype(encoded(field.value)), kFlag>{encoded(field.value)};
+  }
+  template <class T, std::uint8_t kFlag>
+  auto encoded(const events::Unless<T, kFlag>& field) {
+    return events::Unless<decltype(encoded(field.value)), kFlag>{encoded(field.value)};
+  }
+  std::uint64_t encoded(InRing::Holder holder) { return holders_.of(holder.address); }
+  std::uint64_t encoded(InRing::Storage storage) {
+    return storage.address != nullptr ? storages_.of(storage.address) : 0;
+  }
+  std::uint64_t encoded(InRing::Span span) { return spans_.of(span.address); }
+  std::uint64_t encoded(InRing::Scope scope) {
+    return scope.address != nullptr ? spans_.of(scope.address) + 1 : 0;
+  }
+  std::uint64_t encoded(InRing::Duration duration) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(time_ - duration.begin, 0));
+  }
+  Text encoded(InRing::Literal literal) { return string_of(literal.text); }
+  Text encoded(DType dtype) { return string_of(tenure::name(dtype)); }
+  Text encoded(Cause cause) { return string_of(tenure::name(cause)); }
+  Text encoded(InRing::Text text) { return writer_.string(text.copied); }
+  Text encoded(InRing::Op op);
+  Text encoded(InRing::Shape shape);
+  Text encoded(InRing::Owner owner);
+  Text encoded(InRing::Ender ender);
+  Place encoded(std::source_location at);
+  // Of text that never changes; none for null.
+  Text string_of(std::string_view literal);
+  Text string_of(const char* literal) {
+    return literal == nullptr ? Text() : string_of(std::string_view(literal));
+  }
 
   Writer& writer_;
   std::int64_t start_;
+  std::int64_t time_ = 0;  // of the record, by the hooks' clock
   Numbers holders_, storages_, spans_;
-  std::unordered_map<const char*, Writer::Text> literals_, gradients_;
-  std::unordered_map<Location, Writer::Place, LocationHash> sites_;
-  std::unordered_map<std::vector<std::int64_t>, Writer::Text, DimsHash> shapes_;
+  std::unordered_map<const char*, Text> literals_, gradients_;
+  std::unordered_map<Location, Place, LocationHash> sites_;
+  std::unordered_map<std::vector<std::int64_t>, Text, DimsHash> shapes_;
   std::vector<std::int64_t> dims_;  // being looked up
 };
 
