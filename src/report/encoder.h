@@ -2,14 +2,15 @@
 // pointers stand for is looked up by the pointer first.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "memory/event_records.h"
+#include "report/known.h"
 #include "report/writer.h"
 
 namespace tenure::report {
@@ -24,33 +25,24 @@ class Encoder {
  private:
   using InRing = events::InRing;
   using Address = const void*;
+  static std::uint64_t key(Address address) { return reinterpret_cast<std::uint64_t>(address); }
   class Numbers {  // of addresses, in the order in which they are first seen
    public:
     std::uint64_t of(Address address) {
-      return numbers_.try_emplace(address, numbers_.size()).first->second;
+      return numbers_.at(key(address), [&] { return numbers_.size(); });
     }
 
    private:
-    std::unordered_map<Address, std::uint64_t> numbers_;
+    Known<std::uint64_t> numbers_;
   };
-  struct Location {
-    const char* file;
-    const char* function;
-    std::uint32_t line;
-    bool operator==(const Location&) const = default;
+  // Texts that are put into words only when they are first met.
+  struct Worded {
+    std::uint64_t kind = 0;
+    std::string bytes;
+    Text text;
   };
-  struct LocationHash {
-    std::size_t operator()(const Location& at) const {
-      const auto mix = [](std::size_t a, std::size_t b) {
-        return (a ^ b) * std::size_t{0x9e3779b97f4a7c15};
-      };
-      return mix(mix(mix(0, reinterpret_cast<std::size_t>(at.file)), at.line),
-                 reinterpret_cast<std::size_t>(at.function));
-    }
-  };
-  struct DimsHash {
-    std::size_t operator()(const std::vector<std::int64_t>& dims) const;
-  };
+  template <class Word>
+  Text worded(std::uint64_t kind, std::span<const std::byte> bytes, Word&& word);
 
   template <template <class> class Kind>
   void write(const events::Recorded<Kind<InRing>>& record, std::uint32_t thread);
@@ -98,10 +90,9 @@ class Encoder {
   std::int64_t start_;
   std::int64_t time_ = 0;  // of the record, by the hooks' clock
   Numbers holders_, storages_, spans_;
-  std::unordered_map<const char*, Text> literals_, gradients_;
-  std::unordered_map<Location, Place, LocationHash> sites_;
-  std::unordered_map<std::vector<std::int64_t>, Text, DimsHash> shapes_;
-  std::vector<std::int64_t> dims_;  // being looked up
+  Known<Text> literals_, gradients_;
+  Known<Place> sites_;
+  Known<Worded> worded_;  // by a hash
 };
 
 }  // namespace tenure::report

@@ -10,13 +10,6 @@
 #include "core/raise.h"
 
 namespace tenure::report {
-namespace {
-
-constexpr std::size_t kFullChunk = std::size_t{64} << 10;
-constexpr std::size_t kMostEvent =
-    16 * kMostVarint;  // without texts, which are events of their own
-
-}  // namespace
 
 FileSink::FileSink(std::string path)
     : path_(std::move(path)),
@@ -39,7 +32,7 @@ void FileSink::write(std::span<const std::byte> bytes) {
 
 Writer::Writer(Sink& sink, const About& about) : sink_(sink), size_(kChunkHead) {
   sink_.write(std::as_bytes(std::span(kMagic)));
-  chunk_.resize(kFullChunk + 4 * kMostEvent);
+  chunk_.resize(kFullChunk + kMostEvent);
   const Text program = string(about.program);
   const Text version = string(about.version);
   define<events::About>({program, version, {about.started}});
@@ -72,18 +65,10 @@ Place Writer::site(std::string_view file, std::uint32_t line, std::string_view f
   return known->second;
 }
 
-// Strings and sites that the event refers to are in this chunk or in one before it.
-void Writer::begin(std::uint8_t kind, std::int64_t time, std::uint32_t thread) {
-  if (size_ >= kFullChunk || thread != thread_) {
-    flush();
-    thread_ = thread;
-  }
-  time = std::max(time, time_);
-  make_room(0);
-  put_byte(kind);
-  put(static_cast<std::uint64_t>(time - time_));
-  time_ = time;
-  ++events_;
+// Strings and sites that the next event refers to are in the chunk before it.
+void Writer::begin_chunk(std::uint32_t thread) {
+  flush();
+  thread_ = thread;
 }
 
 void Writer::flush() {

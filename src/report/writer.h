@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "report/format.h"
@@ -68,8 +69,11 @@ class Writer {
   template <template <class> class Kind>
   void write(std::int64_t time, std::uint32_t thread, const Told<Kind>& event) {
     static_assert(events::kNumber<Told<Kind>> >= events::kFirstTimed);
-    begin(events::kNumber<Told<Kind>>, time, thread);
-    put_fields(event);
+    if (size_ >= kFullChunk || thread != thread_) [[unlikely]]
+      begin_chunk(thread);
+    time = std::max(time, time_);
+    put_event(event, static_cast<std::uint64_t>(time - std::exchange(time_, time)));
+    ++events_;
   }
 
   std::uint64_t events() const { return events_; }
@@ -78,21 +82,31 @@ class Writer {
   void close(std::int64_t time, bool whole_process = false);
 
  private:
-  void begin(std::uint8_t kind, std::int64_t time, std::uint32_t thread);
+  static constexpr std::size_t kFullChunk = std::size_t{64} << 10;
+  // Without texts, which are events of their own.
+  static constexpr std::size_t kMostEvent = 16 * kMostVarint;
+
+  void begin_chunk(std::uint32_t thread);
   void make_room(std::size_t count);
 
   // Definitions; `extra` bytes of text come with it.
   template <template <class> class Kind>
   void define(const Told<Kind>& definition, std::size_t extra = 0) {
     make_room(extra);
-    put_byte(events::kNumber<Told<Kind>>);
-    put_fields(definition);
+    put_event(definition);
   }
-  template <class Event>
-  void put_fields(const Event& event) {
+  // A local pointer to where the next byte goes stays in a register, which a member would not.
+  template <class Event, class... Time>
+  void put_event(const Event& event, Time... since) {
+    using Fields = decltype(Event::fields(event));
+    static_assert((2 + std::tuple_size_v<Fields>)*kMostVarint <= kMostEvent);
+    char* to = chunk_.data() + size_;
+    *to++ = static_cast<char>(events::kNumber<Event>);
+    ((to = put(to, since)), ...);
     flags_ = 0;
     events::for_each_field(event, [&](auto, const auto& field) { flags_ |= flag_of(field); });
-    events::for_each_field(event, [&](auto, const auto& field) { put(field); });
+    events::for_each_field(event, [&](auto, const auto& field) { to = put(to, field); });
+    size_ = static_cast<std::size_t>(to - chunk_.data());
   }
   template <class T>
   static std::uint8_t flag_of(const T&) {
@@ -103,40 +117,41 @@ class Writer {
     return field.value == Text() ? 0 : kFlag;
   }
 
-  // Every event makes sure of its room when it begins.
-  void put(std::uint64_t number) {
-    size_ = static_cast<std::size_t>(put_varint(chunk_.data() + size_, number) - chunk_.data());
+  // Each gives where the next one goes. Whoever begins an event makes sure of its room.
+  static char* put(char* to, std::uint64_t number) { return put_varint(to, number); }
+  static char* put(char* to, std::uint32_t number) { return put_varint(to, number); }
+  static char* put(char* to, bool mark) { return put_varint(to, mark ? 1 : 0); }
+  static char* put(char* to, Category category) {
+    return put_varint(to, static_cast<std::uint64_t>(category));
   }
-  void put(std::uint32_t number) { put(std::uint64_t{number}); }
-  void put(bool mark) { put(std::uint64_t{mark}); }
-  void put(Category category) { put(static_cast<std::uint64_t>(category)); }
-  void put(double number) { put_bytes(&number, sizeof number); }
-  void put(Text text) { put(text.number); }
-  void put(Place place) { put(place.number); }
-  void put(events::Bytes bytes) { put(bytes.count); }
-  void put(events::Signed value) { put(zigzag(value.number)); }
-  void put(events::Instance instance) { put(instance.of << 1 | (instance.before ? 1 : 0)); }
-  void put(events::Spelled spelled) {
-    put(std::uint64_t{spelled.text.size()});
-    put_bytes(spelled.text.data(), spelled.text.size());
+  static char* put(char* to, double number) {
+    return std::copy_n(reinterpret_cast<const char*>(&number), sizeof number, to);
   }
-  void put(events::Id id) {
-    put(zigzag(static_cast<std::int64_t>(id.number - last_id_)));
-    last_id_ = id.number;
+  static char* put(char* to, Text text) { return put_varint(to, text.number); }
+  static char* put(char* to, Place place) { return put_varint(to, place.number); }
+  static char* put(char* to, events::Bytes bytes) { return put_varint(to, bytes.count); }
+  static char* put(char* to, events::Signed value) { return put_varint(to, zigzag(value.number)); }
+  static char* put(char* to, events::Instance instance) {
+    return put_varint(to, instance.of << 1 | (instance.before ? 1 : 0));
   }
-  void put(events::Flags flags) { put_byte(flags_ |= flags.bits); }
+  static char* put(char* to, events::Spelled spelled) {
+    return std::ranges::copy(spelled.text, put_varint(to, spelled.text.size())).out;
+  }
+  char* put(char* to, events::Id id) {
+    const std::uint64_t last = std::exchange(last_id_, id.number);
+    return put_varint(to, zigzag(static_cast<std::int64_t>(id.number - last)));
+  }
+  char* put(char* to, events::Flags flags) {
+    *to++ = static_cast<char>(flags_ |= flags.bits);
+    return to;
+  }
   template <class T, std::uint8_t kFlag>
-  void put(const events::If<T, kFlag>& field) {
-    if ((flags_ & kFlag) != 0) put(field.value);
+  char* put(char* to, const events::If<T, kFlag>& field) {
+    return (flags_ & kFlag) != 0 ? put(to, field.value) : to;
   }
   template <class T, std::uint8_t kFlag>
-  void put(const events::Unless<T, kFlag>& field) {
-    if ((flags_ & kFlag) == 0) put(field.value);
-  }
-  void put_byte(std::uint8_t value) { chunk_[size_++] = static_cast<char>(value); }
-  void put_bytes(const void* bytes, std::size_t count) {
-    std::copy_n(static_cast<const char*>(bytes), count, chunk_.data() + size_);
-    size_ += count;
+  char* put(char* to, const events::Unless<T, kFlag>& field) {
+    return (flags_ & kFlag) == 0 ? put(to, field.value) : to;
   }
 
   struct SiteKey {
@@ -156,7 +171,7 @@ class Writer {
   };
 
   Sink& sink_;
-  std::vector<char> chunk_;  // its head, then the payload, then room
+  std::vector<char> chunk_;  // its head, then the payload, then room: at least for a full one
   std::size_t size_;         // of head and payload
   std::uint32_t thread_ = 0;
   std::int64_t time_ = 0;  // of the last event in the chunk
