@@ -71,12 +71,14 @@ struct Field {
   T& value;
 };
 template <class T>
-Field<T> field(const char* name, T& content) {
+constexpr Field<T> field(const char* name, T& content) {
   return {name, content};
 }
-#define TENURE_EVENT(kind, ...)              \
-  static constexpr const char* kName = kind; \
-  static auto fields(auto& event) { return std::tuple(TENURE_FIELDS(field, event, __VA_ARGS__)); }
+#define TENURE_EVENT(kind, ...)                                  \
+  static constexpr const char* kName = kind;                     \
+  static constexpr auto fields(auto& event) {                    \
+    return std::tuple(TENURE_FIELDS(field, event, __VA_ARGS__)); \
+  }
 
 // The first three have no time: they define what the others refer to.
 
@@ -103,18 +105,18 @@ struct Line {  // the next site; the first is 1
 
 template <class Form>
 struct Birth {
-  Flags flags{};
+  Flags flags{};  // what is small stands together: most records in a ring are births
   Category category = Category::other;
   Form::DType dtype{};
+  Form::Shape shape{};
+  If<typename Form::Text, kNamed> name{};
   Form::Holder holder{};
   Id id{};
   Unless<typename Form::Storage, kSymbolic> storage{};
   Form::Op op{};
   Form::Site site{};
-  Form::Shape shape{};
   std::uint64_t nbytes{};
   Form::Scope scope{};
-  If<typename Form::Text, kNamed> name{};
   If<typename Form::Owner, kSaved> owner{};
   TENURE_EVENT("birth", flags, holder, id, storage, op, site, dtype, shape, nbytes, category, scope,
                name, owner)
@@ -262,7 +264,7 @@ inline constexpr std::uint8_t kNumber<Kind<Form>> =
 
 // Calls `fn` with each field of an event, in their order.
 template <class Event>
-void for_each_field(Event& event, auto&& fn) {
+constexpr void for_each_field(Event& event, auto&& fn) {
   std::apply([&](auto... each) { (fn(each.name, each.value), ...); }, Event::fields(event));
 }
 

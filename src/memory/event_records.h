@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
-#include <span>
-#include <string_view>
 
 #include "memory/event_kinds.h"
 #include "tenure/dtype.h"
@@ -41,32 +39,34 @@ struct InRing {
   struct Duration {
     std::int64_t begin = 0;  // up to the time of the record
   };
-  // Views named `copied` are the caller's in a hook, and of the record's own bytes in a ring.
+  // Bytes that follow the event, those of its fields in their order.
   struct Text {
-    std::string_view copied;
+    std::uint16_t copied = 0;
   };
   struct Shape {
-    std::span<const std::int64_t> copied;
+    std::uint16_t copied = 0;
   };
   struct Owner {
     const char* kind = nullptr;  // a label's; null: none
-    std::string_view copied;
+    std::uint16_t copied = 0;
   };
   struct Ender {
     const char* kind = nullptr;  // a label's; null: none
-    std::string_view copied;
+    std::uint16_t copied = 0;
     tenure::Cause cause{};
   };
 };
 
-// Calls `fn` with the view of a field that is copied, if it has one.
-void with_copied(auto& field, auto&& fn) {
+// Calls `fn` with how many bytes of a field are copied, if it is of that kind.
+constexpr void with_copied(auto& field, auto&& fn) {
   if constexpr (requires { field.value; }) {
     with_copied(field.value, fn);
   } else if constexpr (requires { field.copied; }) {
     fn(field.copied);
   }
 }
+// Each copy begins where a number may stand.
+constexpr std::size_t room_for(std::size_t copied) { return (copied + 7) / 8 * 8; }
 
 struct Record {
   std::int64_t time = 0;

@@ -1,8 +1,10 @@
 #include "memory/events.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
+#include <span>
 
 #include "memory/context.h"
 #include "memory/event_rings.h"
@@ -13,36 +15,40 @@
 namespace tenure::detail::events {
 namespace {
 
-constexpr std::size_t rounded_up(std::size_t size, std::size_t step) {
-  return (size + step - 1) / step * step;
-}
+using Copy = std::span<const std::byte>;
+Copy bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 template <template <class> class Kind>
-void tell(Kind<InRing> event) noexcept {
+constexpr std::size_t kCopied = [] {  // fields
+  Kind<InRing> event;
+  std::size_t count = 0;
+  for_each_field(event, [&](auto, auto& field) { with_copied(field, [&](auto&) { ++count; }); });
+  return count;
+}();
+
+// `copies` are what the event's copied fields have, in their order.
+template <template <class> class Kind, class... Copies>
+  requires(sizeof...(Copies) == kCopied<Kind>)
+void tell(Kind<InRing> event, Copies... copies) noexcept {
   using Telling = Recorded<Kind<InRing>>;
-  std::size_t size = sizeof(Telling);
+  const std::array<Copy, kCopied<Kind>> all{copies.first(std::min(copies.size(), kMostText))...};
+  std::size_t size = sizeof(Telling), next = 0;
   for_each_field(event, [&](auto, auto& field) {
-    with_copied(field, [&]<class View>(View& view) {
-      constexpr std::size_t kEach = sizeof(typename View::value_type);
-      view = View(view.data(), std::min(view.size(), kMostText / kEach));
-      size += rounded_up(view.size() * kEach, alignof(Telling));
+    with_copied(field, [&](std::uint16_t& copied) {
+      copied = static_cast<std::uint16_t>(all[next++].size());
+      size += room_for(copied);
     });
   });
-  size = rounded_up(size, kRecordStep);
+  size = (size + kRecordStep - 1) / kRecordStep * kRecordStep;
   const Place place(size);
   if (place.at() == nullptr) return;
-  std::byte* copy = place.at() + sizeof(Telling);
-  for_each_field(event, [&](auto, auto& field) {
-    with_copied(field, [&]<class View>(View& view) {
-      using Element = View::const_pointer;
-      const std::size_t bytes = view.size() * sizeof(*view.data());
-      if (bytes != 0) std::memcpy(copy, view.data(), bytes);
-      view = View(reinterpret_cast<Element>(copy), view.size());
-      copy += rounded_up(bytes, alignof(Telling));
-    });
-  });
   new (place.at())
       Telling{{place.time(), static_cast<std::uint32_t>(size), kNumber<Kind<InRing>>}, event};
+  std::byte* to = place.at() + sizeof(Telling);
+  for (const Copy copy : all) {
+    if (!copy.empty()) std::memcpy(to, copy.data(), copy.size());
+    to += room_for(copy.size());
+  }
 }
 
 // The user's call while one is running, else nowhere.
@@ -55,22 +61,23 @@ void tell_birth(const Header& header, const void* scope, std::uint8_t flags) noe
   const LabelRef name = name_of(header);
   const bool is_saved = header.role == Role::saved;
   const Label* owner = is_saved ? header.owner.get() : nullptr;
-  Birth<InRing> birth{
-      .flags = {static_cast<std::uint8_t>(flags | (is_saved ? kSaved : 0) |
-                                          (header.storage == nullptr ? kSymbolic : 0))},
-      .category = header.claim.load(std::memory_order_relaxed),
-      .dtype = header.layout.dtype,
-      .holder = {&header},
-      .id = {header.id},
-      .storage = {{header.storage}},
-      .op = {header.birth.op, header.birth.backward},
-      .site = header.birth.site,
-      .shape = {header.layout.shape.dims()},
-      .nbytes = header.layout.nbytes(),
-      .scope = {scope}};
-  if (name) birth.name.value.copied = name->text;
-  if (owner != nullptr) birth.owner.value = {owner->kind.data(), owner->text};
-  tell(birth);
+  tell(
+      Birth<InRing>{
+          .flags = {static_cast<std::uint8_t>(flags | (is_saved ? kSaved : 0) |
+                                              (header.storage == nullptr ? kSymbolic : 0))},
+          .category = header.claim.load(std::memory_order_relaxed),
+          .dtype = header.layout.dtype,
+          .holder = {&header},
+          .id = {header.id},
+          .storage = {{header.storage}},
+          .op = {header.birth.op, header.birth.backward},
+          .site = header.birth.site,
+          .nbytes = header.layout.nbytes(),
+          .scope = {scope},
+          .owner = {{owner != nullptr ? owner->kind.data() : nullptr}}},
+      std::as_bytes(header.layout.shape.dims()),
+      bytes_of(name ? std::string_view(name->text) : std::string_view()),
+      bytes_of(owner != nullptr ? std::string_view(owner->text) : std::string_view()));
 }
 
 void tell_allocated(const Storage& storage, bool before) noexcept {
@@ -80,8 +87,8 @@ void tell_allocated(const Storage& storage, bool before) noexcept {
 void tell_scopes(const Scope* scope) noexcept {
   if (scope == nullptr) return;
   tell_scopes(scope->parent);  // the outermost first
-  tell(SpanBegin<InRing>{
-      {scope}, {"tidy"}, {scope->label->text}, scope->label->site, {.before = true}});
+  tell(SpanBegin<InRing>{{scope}, {"tidy"}, {}, scope->label->site, {.before = true}},
+       bytes_of(scope->label->text));
 }
 
 }  // namespace
@@ -93,9 +100,8 @@ void born(const Header& header, const void* scope) noexcept { tell_birth(header,
 void saved(const Header& header) noexcept { tell_birth(header, nullptr, 0); }
 
 void died(const Header& header, Cause cause, std::source_location site, const Label* by) noexcept {
-  Death<InRing> death{.holder = {&header}, .cause = cause, .site = site};
-  if (by != nullptr) death.by = {by->kind.data(), by->text, cause};
-  tell(death);
+  tell(Death<InRing>{{&header}, cause, site, {by != nullptr ? by->kind.data() : nullptr, 0, cause}},
+       bytes_of(by != nullptr ? std::string_view(by->text) : std::string_view()));
 }
 
 void dropped(const Header& header) noexcept {
@@ -104,7 +110,7 @@ void dropped(const Header& header) noexcept {
 }
 
 void named(const Header& header, std::string_view name) noexcept {
-  tell(Name<InRing>{{&header}, {name}});
+  tell(Name<InRing>{{&header}}, bytes_of(name));
 }
 
 void claimed(const Header& header, Category claim) noexcept {
@@ -123,7 +129,7 @@ void freed(const Storage& storage) noexcept {
 
 void span_began(const void* span, const char* kind, std::string_view name,
                 std::source_location site, std::uint64_t of) noexcept {
-  tell(SpanBegin<InRing>{{span}, {kind}, {name}, site, {of}});
+  tell(SpanBegin<InRing>{{span}, {kind}, {}, site, {of}}, bytes_of(name));
 }
 
 void span_ended(const void* span) noexcept { tell(SpanEnd<InRing>{{span}}); }
@@ -134,7 +140,7 @@ void op_ran(const char* op, std::source_location site, std::int64_t begin,
 }
 
 void value(std::string_view name, std::uint64_t step, double value) noexcept {
-  tell(Value<InRing>{{name}, step, value});
+  tell(Value<InRing>{{}, step, value}, bytes_of(name));
 }
 
 void pool_changed(std::size_t reserved, std::size_t pooled) noexcept {
@@ -144,7 +150,7 @@ void pool_changed(std::size_t reserved, std::size_t pooled) noexcept {
 void budget_changed(std::size_t bytes) noexcept { tell(Budget<InRing>{bytes}); }
 
 void raised(std::string_view text, std::source_location site, std::uint64_t tensor) noexcept {
-  tell(Raised<InRing>{{text}, site, tensor});
+  tell(Raised<InRing>{{}, site, tensor}, bytes_of(text));
 }
 
 }  // namespace cold

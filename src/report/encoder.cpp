@@ -32,36 +32,41 @@ Place Encoder::encoded(std::source_location at) {
 
 // Two that have the same hash are a matter of chance: the second is put into words every time.
 template <class Word>
-Text Encoder::worded(std::uint64_t kind, std::span<const std::byte> bytes, Word&& word) {
-  const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+Text Encoder::worded(std::uint64_t kind, Bytes bytes, Word&& word) {
   const Worded& known = worded_.at((checksum(bytes, 1) ^ kind) | 1, [&] {
-    return Worded{kind, std::string(view), writer_.string(word())};
+    return Worded{kind, std::string(text_of(bytes)), writer_.string(word())};
   });
-  const bool is_same = known.kind == kind && known.bytes == view;
+  const bool is_same = known.kind == kind && known.bytes == text_of(bytes);
   return is_same ? known.text : writer_.string(word());
 }
 
 Text Encoder::encoded(InRing::Shape shape) {
-  return worded(0, std::as_bytes(shape.copied), [&] {
-    return to_string(Shape(std::vector(shape.copied.begin(), shape.copied.end())));
+  const Bytes bytes = take(shape.copied);
+  return worded(0, bytes, [&] {
+    std::vector<std::int64_t> dims(bytes.size() / sizeof(std::int64_t));
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(dims)).begin());
+    return to_string(Shape(dims));
   });
 }
 
 Text Encoder::encoded(InRing::Owner owner) {
+  const Bytes text = take(owner.copied);
   if (owner.kind == nullptr) return {};
-  return worded(key(owner.kind), std::as_bytes(std::span(owner.copied)),
-                [&] { return detail::label_text(owner.kind, owner.copied); });
+  return worded(key(owner.kind), text,
+                [&] { return detail::label_text(owner.kind, text_of(text)); });
 }
 
 Text Encoder::encoded(InRing::Ender ender) {
+  const Bytes text = take(ender.copied);
   if (ender.kind == nullptr) return {};
   const std::uint64_t verb = (std::uint64_t{1} + static_cast<std::uint64_t>(ender.cause)) << 56;
-  return worded(key(ender.kind) ^ verb, std::as_bytes(std::span(ender.copied)),
-                [&] { return detail::ended_by(ender.cause, ender.kind, ender.copied); });
+  return worded(key(ender.kind) ^ verb, text,
+                [&] { return detail::ended_by(ender.cause, ender.kind, text_of(text)); });
 }
 
 template <template <class> class Kind>
 void Encoder::write(const events::Recorded<Kind<InRing>>& record, std::uint32_t thread) {
+  copies_ = reinterpret_cast<const std::byte*>(&record + 1);
   Told<Kind> event;
   std::apply(
       [&](auto... to) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "memory/event_records.h"
 #include "report/known.h"
@@ -25,6 +26,7 @@ class Encoder {
  private:
   using InRing = events::InRing;
   using Address = const void*;
+  using Bytes = std::span<const std::byte>;
   static std::uint64_t key(Address address) { return reinterpret_cast<std::uint64_t>(address); }
   class Numbers {  // of addresses, in the order in which they are first seen
    public:
@@ -42,10 +44,18 @@ class Encoder {
     Text text;
   };
   template <class Word>
-  Text worded(std::uint64_t kind, std::span<const std::byte> bytes, Word&& word);
+  Text worded(std::uint64_t kind, Bytes bytes, Word&& word);
 
   template <template <class> class Kind>
   void write(const events::Recorded<Kind<InRing>>& record, std::uint32_t thread);
+
+  // The copy of the next field that has one.
+  Bytes take(std::uint16_t copied) {
+    return {std::exchange(copies_, copies_ + events::room_for(copied)), copied};
+  }
+  static std::string_view text_of(Bytes bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 
   // What a field of a record is in the file.
   template <class T>
@@ -74,7 +84,7 @@ class Encoder {
   Text encoded(InRing::Literal literal) { return string_of(literal.text); }
   Text encoded(DType dtype) { return string_of(tenure::name(dtype)); }
   Text encoded(Cause cause) { return string_of(tenure::name(cause)); }
-  Text encoded(InRing::Text text) { return writer_.string(text.copied); }
+  Text encoded(InRing::Text text) { return writer_.string(text_of(take(text.copied))); }
   Text encoded(InRing::Op op);
   Text encoded(InRing::Shape shape);
   Text encoded(InRing::Owner owner);
@@ -88,7 +98,8 @@ class Encoder {
 
   Writer& writer_;
   std::int64_t start_;
-  std::int64_t time_ = 0;  // of the record, by the hooks' clock
+  std::int64_t time_ = 0;              // of the record, by the hooks' clock
+  const std::byte* copies_ = nullptr;  // of its fields, from the next one on
   Numbers holders_, storages_, spans_;
   Known<Text> literals_, gradients_;
   Known<Place> sites_;

@@ -5,10 +5,11 @@
 //   report::Writer writer(file, {.program = "node train.js"});
 //   const auto line = writer.site("train.js", 12, "step");
 //   writer.write<events::Allocate>(time, thread, {.storage = 1, .nbytes = {64}, .capacity = {64}});
-//   writer.write<events::Birth>(time, thread, {.dtype = writer.string("float32"), .holder = 1,
-//                                              .id = {7}, .storage = {1}, .op =
-//                                              writer.string("add"), .site = line, .shape =
-//                                              writer.string("[16]"), .nbytes = 64});
+//   writer.write<events::Birth>(time, thread, {.dtype = writer.string("float32"),
+//                                              .shape = writer.string("[16]"), .holder = 1,
+//                                              .id = {7}, .storage = {1},
+//                                              .op = writer.string("add"), .site = line,
+//                                              .nbytes = 64});
 //   writer.close(time);
 //
 // Storages, holders (tensors and saved values) and spans have numbers of the caller's choice, which

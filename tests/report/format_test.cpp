@@ -32,12 +32,12 @@ std::string written() {
   writer.write<events::OpEnd>(15, 0, {add, site, 4, 64});
   writer.write<events::Birth>(20, 0,
                               {.dtype = writer.string("float32"),
+                               .shape = writer.string("[16]"),
                                .holder = 1,
                                .id = {41},
                                .storage = {1},
                                .op = add,
                                .site = site,
-                               .shape = writer.string("[16]"),
                                .nbytes = 64,
                                .scope = 8});
   writer.write<events::Name>(21, 1, {1, writer.string("h")});

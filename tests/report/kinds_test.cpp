@@ -216,35 +216,35 @@ TEST(KindsInWriting, the_bytes_of_every_kind_stay_what_they_were) {
                               {.flags = {events::kSaved | events::kBefore},
                                .category = Category::parameter,
                                .dtype = dtype,
+                               .shape = shape,
+                               .name = {w},
                                .holder = 2,
                                .id = {40},
                                .storage = {2},
                                .op = add,
                                .site = site,
-                               .shape = shape,
                                .nbytes = 1000,
-                               .name = {w},
                                .owner = {variable}});
   writer.write<events::Live>(8, 0, {{5000}});
   writer.write<events::Allocate>(10, 0, {1, {64}, {64}});
   writer.write<events::OpEnd>(15, 0, {add, site, 4, 64});
   writer.write<events::Birth>(20, 0,
                               {.dtype = dtype,
+                               .shape = shape,
                                .holder = 1,
                                .id = {39},
                                .storage = {1},
                                .op = add,
                                .site = site,
-                               .shape = shape,
                                .nbytes = 64,
                                .scope = 8});
   writer.write<events::Birth>(20, 0,
                               {.flags = {events::kSymbolic},
                                .dtype = dtype,
+                               .shape = shape,
                                .holder = 300,
                                .id = {std::uint64_t{1} << 40},
                                .op = add,
-                               .shape = shape,
                                .nbytes = 64});
   writer.write<events::Birth>(
       21, 0, {.flags = {events::kSaved}, .holder = 4, .id = {42}, .storage = {1}, .op = add});
