@@ -47,11 +47,11 @@ struct InRing {
     std::uint16_t copied = 0;
   };
   struct Owner {
-    const char* kind = nullptr;  // a label's; null: none
+    const char* kind = nullptr;  // a label's: a literal; null: none
     std::uint16_t copied = 0;
   };
   struct Ender {
-    const char* kind = nullptr;  // a label's; null: none
+    const char* kind = nullptr;  // a label's: a literal; null: none
     std::uint16_t copied = 0;
     tenure::Cause cause{};
   };
