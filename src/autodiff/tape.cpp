@@ -134,7 +134,7 @@ Tape::Tape(TapeOptions options, std::source_location site)
       options_(std::move(options)),
       label_(LabelRef::make("tape", options_.name, site)) {
   ops::list_tape(context(), *this);
-  events::span_began(this, "tape", options_.name, site);
+  events::span_began(this, "tape", options_.name, site, 0);
 }
 
 void Tape::stop() noexcept { recording_.store(false, std::memory_order_release); }

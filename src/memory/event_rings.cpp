@@ -43,9 +43,9 @@ void leave(void* ring) noexcept {
 // The main thread's does not run: statics that die at exit go on in the same ring.
 pthread_key_t leaving() {
   static const pthread_key_t key = [] {
-    pthread_key_t made = 0;
-    pthread_key_create(&made, leave);
-    return made;
+    pthread_key_t fresh = 0;
+    pthread_key_create(&fresh, leave);
+    return fresh;
   }();
   return key;
 }
@@ -60,13 +60,13 @@ void in_child() {
 }
 
 Shared& shared() {
-  static const bool made = [] {
+  static const bool is_ready = [] {
     g_shared.store(new Shared);
     leaving();
     pthread_atfork(before_fork, in_parent, in_child);
     return true;
   }();
-  (void)made;
+  (void)is_ready;
   return *g_shared.load(std::memory_order_acquire);
 }
 
@@ -89,11 +89,12 @@ Ring* new_ring() noexcept {
     ring->left.store(false, std::memory_order_relaxed);
     return ring;
   } catch (const std::bad_alloc&) {
+    g_failed.store(true, std::memory_order_relaxed);
     return nullptr;
   }
 }
 
-Ring* own_ring() noexcept {
+Ring* ring_of_thread() noexcept {
   if (t_ring != nullptr) [[likely]]
     return t_ring;
   t_ring = new_ring();
@@ -104,15 +105,13 @@ Ring* own_ring() noexcept {
 bool map_bytes(Ring& ring) noexcept {
   void* bytes =
       mmap(nullptr, kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return false;
+  if (bytes == MAP_FAILED) {
+    g_failed.store(true, std::memory_order_relaxed);
+    return false;
+  }
   ring.bytes = static_cast<std::byte*>(bytes);
   g_ring_bytes.fetch_add(kRingBytes, std::memory_order_relaxed);
   return true;
-}
-
-std::byte* fail() noexcept {
-  g_failed.store(true, std::memory_order_relaxed);
-  return nullptr;
 }
 
 // Waits until `size` bytes are free.
@@ -130,7 +129,7 @@ void drain_ring(Ring& ring, RecordVisitor& visitor) {
   std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
   while (tail != head) {
     const auto& record = *reinterpret_cast<const Record*>(ring.bytes + tail % kRingBytes);
-    if (record.kind != Kind::skip) visitor.visit(record, ring.thread);
+    if (record.kind != 0) visitor.visit(record, ring.thread);
     tail += record.size;
     // Now and then, so that a thread that waits need not wait for the whole ring.
     if (tail == head || tail % (kRingBytes / 16) < record.size) {
@@ -148,40 +147,37 @@ std::int64_t now() noexcept {
       .count();
 }
 
-std::byte* Place::begin(std::size_t size) noexcept {
-  Ring* ring = own_ring();
-  if (ring == nullptr) return fail();
-  ring_ = ring;
-  ring->busy.store(true, std::memory_order_seq_cst);
-  if (!g_on.load(std::memory_order_seq_cst)) return nullptr;
-  if (ring->bytes == nullptr && !map_bytes(*ring)) return fail();
-  size_ = (size + kRecordStep - 1) / kRecordStep * kRecordStep;
+Place::Place(std::size_t size) noexcept : ring_(ring_of_thread()), size_(size) {
+  if (ring_ == nullptr) return;
+  ring_->busy.store(true, std::memory_order_seq_cst);
+  if (!g_on.load(std::memory_order_seq_cst)) return;
+  if (ring_->bytes == nullptr && !map_bytes(*ring_)) return;
   time_ = now();
-  std::uint64_t head = ring->head.load(std::memory_order_relaxed);
+  std::uint64_t head = ring_->head.load(std::memory_order_relaxed);
   const std::size_t to_end = kRingBytes - head % kRingBytes;
-  const std::size_t skipped = to_end < size_ ? to_end : 0;
-  if (head + skipped + size_ - ring->seen_tail > kRingBytes) {
-    wait_for_room(*ring, head, skipped + size_);
+  const std::size_t skipped = to_end < size ? to_end : 0;
+  if (head + skipped + size - ring_->seen_tail > kRingBytes) {
+    wait_for_room(*ring_, head, skipped + size);
   }
   if (skipped != 0) {
-    auto* skip = new (ring->bytes + head % kRingBytes) Record;
+    auto* skip = new (ring_->bytes + head % kRingBytes) Record;
     skip->size = static_cast<std::uint32_t>(skipped);
     head += skipped;
-    ring->head.store(head, std::memory_order_release);
+    ring_->head.store(head, std::memory_order_release);
   }
-  return ring->bytes + head % kRingBytes;
+  at_ = ring_->bytes + head % kRingBytes;
 }
 
-void Place::end() noexcept {
-  Ring& ring = *ring_;
-  if (size_ != 0) {
-    const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
-    ring.head.store(head + size_, std::memory_order_release);
+Place::~Place() {
+  if (ring_ == nullptr) return;
+  if (at_ != nullptr) {
+    const std::uint64_t head = ring_->head.load(std::memory_order_relaxed);
+    ring_->head.store(head + size_, std::memory_order_release);
     // Once per half: the drain is called before the ring is full.
     constexpr std::uint64_t kHalf = kRingBytes / 2;
     if (head / kHalf != (head + size_) / kHalf) ring_bell();
   }
-  ring.busy.store(false, std::memory_order_release);
+  ring_->busy.store(false, std::memory_order_release);
 }
 
 void prepare_rings() { shared(); }

@@ -30,33 +30,21 @@ struct Ring {
   alignas(64) std::atomic<std::uint64_t> tail{0};  // the drain's
 };
 
-// A place for a record of this thread, from take to give; null when nothing is to be recorded.
+// A place for a record of this thread, which is told when the place is gone.
 class Place {
  public:
-  // `size` includes what follows the struct.
-  template <class Event>
-  static Event* take(Place& place, Kind kind, std::size_t size) noexcept {
-    std::byte* at = place.begin(size);
-    if (at == nullptr) return nullptr;
-    auto* event = new (at) Event();
-    event->time = place.time_;
-    event->size = static_cast<std::uint32_t>(place.size_);
-    event->kind = kind;
-    return event;
-  }
-  ~Place() {
-    if (ring_ != nullptr) end();
-  }
-  Place() = default;
+  explicit Place(std::size_t size) noexcept;  // a multiple of kRecordStep
+  ~Place();
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
- private:
-  std::byte* begin(std::size_t size) noexcept;
-  void end() noexcept;
+  std::byte* at() const { return at_; }  // null: nothing is to be recorded
+  std::int64_t time() const { return time_; }
 
-  Ring* ring_ = nullptr;
-  std::size_t size_ = 0;  // 0: nothing to give
+ private:
+  Ring* ring_;
+  std::size_t size_;
+  std::byte* at_ = nullptr;
   std::int64_t time_ = 0;
 };
 

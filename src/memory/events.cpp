@@ -1,7 +1,9 @@
 #include "memory/events.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "memory/context.h"
@@ -13,10 +15,40 @@
 namespace tenure::detail::events {
 namespace {
 
-std::string_view cut(std::string_view text) { return text.substr(0, kMostText); }
+using Copy = std::span<const std::byte>;
+Copy bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-std::byte* put(std::byte* to, std::string_view text) {
-  return std::ranges::copy(std::as_bytes(std::span(text)), to).out;
+template <template <class> class Kind>
+constexpr std::size_t kCopied = [] {  // fields
+  Kind<InRing> event;
+  std::size_t count = 0;
+  for_each_field(event, [&](auto, auto& field) { with_copied(field, [&](auto&) { ++count; }); });
+  return count;
+}();
+
+// `copies` are what the event's copied fields have, in their order.
+template <template <class> class Kind, class... Copies>
+  requires(sizeof...(Copies) == kCopied<Kind>)
+void tell(Kind<InRing> event, Copies... copies) noexcept {
+  using Telling = Recorded<Kind<InRing>>;
+  const std::array<Copy, kCopied<Kind>> all{copies.first(std::min(copies.size(), kMostText))...};
+  std::size_t size = sizeof(Telling), next = 0;
+  for_each_field(event, [&](auto, auto& field) {
+    with_copied(field, [&](std::uint16_t& copied) {
+      copied = static_cast<std::uint16_t>(all[next++].size());
+      size += room_for(copied);
+    });
+  });
+  size = (size + kRecordStep - 1) / kRecordStep * kRecordStep;
+  const Place place(size);
+  if (place.at() == nullptr) return;
+  new (place.at())
+      Telling{{place.time(), static_cast<std::uint32_t>(size), kNumber<Kind<InRing>>}, event};
+  std::byte* to = place.at() + sizeof(Telling);
+  for (const Copy copy : all) {
+    if (!copy.empty()) std::memcpy(to, copy.data(), copy.size());
+    to += room_for(copy.size());
+  }
 }
 
 // The user's call while one is running, else nowhere.
@@ -25,96 +57,51 @@ std::source_location site_of_call() noexcept {
                                                                : std::source_location();
 }
 
-void write_birth(const Header& header, const void* scope, std::uint8_t flags) noexcept {
-  const LabelRef label = name_of(header);
-  const std::string_view name = label ? cut(label->text) : std::string_view();
-  const Label* owner = header.role == Role::saved ? header.owner.get() : nullptr;
-  const std::string_view owner_text = owner != nullptr ? cut(owner->text) : std::string_view();
-  const std::span<const std::int64_t> dims = header.layout.shape.dims().first(
-      std::min<std::size_t>(header.layout.shape.dims().size(), 1024));
-  Place place;
-  auto* event = Place::take<BirthEvent>(
-      place, Kind::birth, sizeof(BirthEvent) + dims.size_bytes() + owner_text.size() + name.size());
-  if (event == nullptr) return;
-  event->holder = &header;
-  event->storage = header.storage;
-  event->scope = scope;
-  event->id = header.id;
-  event->nbytes = header.layout.nbytes();
-  event->op = header.birth.op;
-  event->site = header.birth.site;
-  if (owner != nullptr) event->owner_kind = owner->kind;
-  event->owner_size = static_cast<std::uint16_t>(owner_text.size());
-  event->name_size = static_cast<std::uint16_t>(name.size());
-  event->rank = static_cast<std::uint16_t>(dims.size());
-  event->dtype = header.layout.dtype;
-  event->claim = header.claim.load(std::memory_order_relaxed);
-  event->flags = static_cast<std::uint8_t>(flags | (header.role == Role::saved ? kSaved : 0) |
-                                           (header.is_symbolic() ? kSymbolic : 0) |
-                                           (header.birth.backward ? kBackward : 0));
-  auto* to = reinterpret_cast<std::byte*>(event + 1);
-  std::memcpy(to, dims.data(), dims.size_bytes());
-  put(put(to + dims.size_bytes(), owner_text), name);
+void tell_birth(const Header& header, const void* scope, std::uint8_t flags) noexcept {
+  const LabelRef name = name_of(header);
+  const bool is_saved = header.role == Role::saved;
+  const Label* owner = is_saved ? header.owner.get() : nullptr;
+  tell(
+      Birth<InRing>{
+          .flags = {static_cast<std::uint8_t>(flags | (is_saved ? kSaved : 0) |
+                                              (header.storage == nullptr ? kSymbolic : 0))},
+          .category = header.claim.load(std::memory_order_relaxed),
+          .dtype = header.layout.dtype,
+          .holder = {&header},
+          .id = {header.id},
+          .storage = {{header.storage}},
+          .op = {header.birth.op, header.birth.backward},
+          .site = header.birth.site,
+          .nbytes = header.layout.nbytes(),
+          .scope = {scope},
+          .owner = {{owner != nullptr ? owner->kind.data() : nullptr}}},
+      std::as_bytes(header.layout.shape.dims()),
+      bytes_of(name ? std::string_view(name->text) : std::string_view()),
+      bytes_of(owner != nullptr ? std::string_view(owner->text) : std::string_view()));
 }
 
-void write_storage(const Storage& storage, Kind kind, bool before) noexcept {
-  Place place;
-  auto* event = Place::take<StorageEvent>(place, kind, sizeof(StorageEvent));
-  if (event == nullptr) return;
-  event->storage = &storage;
-  event->nbytes = storage.nbytes;
-  event->capacity = storage.capacity;
-  event->before = before;
+void tell_allocated(const Storage& storage, bool before) noexcept {
+  tell(Allocate<InRing>{{&storage}, {storage.nbytes}, {storage.capacity}, before});
 }
 
-void write_span(const void* span, const char* kind, std::string_view name,
-                std::source_location site, std::uint64_t of, bool before) noexcept {
-  name = cut(name);
-  Place place;
-  auto* event = Place::take<SpanEvent>(place, Kind::span_begin, sizeof(SpanEvent) + name.size());
-  if (event == nullptr) return;
-  event->span = span;
-  event->of = of;
-  event->kind_text = kind;
-  event->site = site;
-  event->name_size = static_cast<std::uint16_t>(name.size());
-  event->before = before;
-  put(reinterpret_cast<std::byte*>(event + 1), name);
-}
-
-void write_numbers(Kind kind, std::uint64_t first, std::uint64_t second) noexcept {
-  Place place;
-  auto* event = Place::take<NumbersEvent>(place, kind, sizeof(NumbersEvent));
-  if (event == nullptr) return;
-  event->first = first;
-  event->second = second;
-}
-
-void write_scopes(const Scope* scope) noexcept {
+void tell_scopes(const Scope* scope) noexcept {
   if (scope == nullptr) return;
-  write_scopes(scope->parent);  // the outermost first
-  write_span(scope, "tidy", scope->label->text, scope->label->site, 0, true);
+  tell_scopes(scope->parent);  // the outermost first
+  tell(SpanBegin<InRing>{{scope}, {"tidy"}, {}, scope->label->site, {.before = true}},
+       bytes_of(scope->label->text));
 }
 
 }  // namespace
 
 namespace cold {
 
-void born(const Header& header, const void* scope) noexcept { write_birth(header, scope, 0); }
+void born(const Header& header, const void* scope) noexcept { tell_birth(header, scope, 0); }
 
-void saved(const Header& header) noexcept { write_birth(header, nullptr, 0); }
+void saved(const Header& header) noexcept { tell_birth(header, nullptr, 0); }
 
 void died(const Header& header, Cause cause, std::source_location site, const Label* by) noexcept {
-  const std::string_view text = by != nullptr ? cut(by->text) : std::string_view();
-  Place place;
-  auto* event = Place::take<DeathEvent>(place, Kind::death, sizeof(DeathEvent) + text.size());
-  if (event == nullptr) return;
-  event->holder = &header;
-  event->site = site;
-  event->cause = cause;
-  if (by != nullptr) event->by_kind = by->kind;
-  event->by_size = static_cast<std::uint16_t>(text.size());
-  put(reinterpret_cast<std::byte*>(event + 1), text);
+  tell(Death<InRing>{{&header}, cause, site, {by != nullptr ? by->kind.data() : nullptr, 0, cause}},
+       bytes_of(by != nullptr ? std::string_view(by->text) : std::string_view()));
 }
 
 void dropped(const Header& header) noexcept {
@@ -123,98 +110,61 @@ void dropped(const Header& header) noexcept {
 }
 
 void named(const Header& header, std::string_view name) noexcept {
-  name = cut(name);
-  Place place;
-  auto* event = Place::take<NameEvent>(place, Kind::name, sizeof(NameEvent) + name.size());
-  if (event == nullptr) return;
-  event->holder = &header;
-  event->name_size = static_cast<std::uint16_t>(name.size());
-  put(reinterpret_cast<std::byte*>(event + 1), name);
+  tell(Name<InRing>{{&header}}, bytes_of(name));
 }
 
 void claimed(const Header& header, Category claim) noexcept {
-  Place place;
-  auto* event = Place::take<HolderEvent>(place, Kind::claim, sizeof(HolderEvent));
-  if (event == nullptr) return;
-  event->holder = &header;
-  event->claim = claim;
+  tell(Claim<InRing>{{&header}, claim});
 }
 
 void moved(const Header& header, bool at_birth) noexcept {
-  Place place;
-  auto* event = Place::take<HolderEvent>(place, Kind::move, sizeof(HolderEvent));
-  if (event == nullptr) return;
-  event->holder = &header;
-  event->storage = header.storage;
-  event->at_birth = at_birth;
+  tell(Move<InRing>{{&header}, {header.storage}, at_birth});
 }
 
-void allocated(const Storage& storage) noexcept { write_storage(storage, Kind::allocate, false); }
+void allocated(const Storage& storage) noexcept { tell_allocated(storage, false); }
 
-void freed(const Storage& storage) noexcept { write_storage(storage, Kind::free, false); }
+void freed(const Storage& storage) noexcept {
+  tell(Free<InRing>{{&storage}, {storage.nbytes}, {storage.capacity}});
+}
 
 void span_began(const void* span, const char* kind, std::string_view name,
                 std::source_location site, std::uint64_t of) noexcept {
-  write_span(span, kind, name, site, of, false);
+  tell(SpanBegin<InRing>{{span}, {kind}, {}, site, {of}}, bytes_of(name));
 }
 
-void span_ended(const void* span) noexcept {
-  Place place;
-  auto* event = Place::take<SpanEvent>(place, Kind::span_end, sizeof(SpanEvent));
-  if (event != nullptr) event->span = span;
-}
+void span_ended(const void* span) noexcept { tell(SpanEnd<InRing>{{span}}); }
 
 void op_ran(const char* op, std::source_location site, std::int64_t begin,
             std::uint64_t bytes) noexcept {
-  Place place;
-  auto* event = Place::take<OpEvent>(place, Kind::op, sizeof(OpEvent));
-  if (event == nullptr) return;
-  event->op = op;
-  event->site = site;
-  event->begin = begin;
-  event->bytes = bytes;
+  tell(OpEnd<InRing>{{op}, site, {begin}, bytes});
 }
 
 void value(std::string_view name, std::uint64_t step, double value) noexcept {
-  name = cut(name);
-  Place place;
-  auto* event = Place::take<ValueEvent>(place, Kind::value, sizeof(ValueEvent) + name.size());
-  if (event == nullptr) return;
-  event->step = step;
-  event->value = value;
-  event->name_size = static_cast<std::uint16_t>(name.size());
-  put(reinterpret_cast<std::byte*>(event + 1), name);
+  tell(Value<InRing>{{}, step, value}, bytes_of(name));
 }
 
 void pool_changed(std::size_t reserved, std::size_t pooled) noexcept {
-  write_numbers(Kind::pool, reserved, pooled);
+  tell(PoolSize<InRing>{reserved, pooled});
 }
 
-void budget_changed(std::size_t bytes) noexcept { write_numbers(Kind::budget, bytes, 0); }
+void budget_changed(std::size_t bytes) noexcept { tell(Budget<InRing>{bytes}); }
 
 void raised(std::string_view text, std::source_location site, std::uint64_t tensor) noexcept {
-  text = cut(text);
-  Place place;
-  auto* event = Place::take<RaisedEvent>(place, Kind::raised, sizeof(RaisedEvent) + text.size());
-  if (event == nullptr) return;
-  event->site = site;
-  event->tensor = tensor;
-  event->text_size = static_cast<std::uint16_t>(text.size());
-  put(reinterpret_cast<std::byte*>(event + 1), text);
+  tell(Raised<InRing>{{}, site, tensor}, bytes_of(text));
 }
 
 }  // namespace cold
 
 void tell_what_lives() {
   Pool& cpu = pool({});
-  write_numbers(Kind::budget, cpu.budget(), 0);
-  write_numbers(Kind::pool, cpu.reserved_bytes(), cpu.pooled_bytes());
-  write_scopes(context().scope);
+  cold::budget_changed(cpu.budget());
+  cold::pool_changed(cpu.reserved_bytes(), cpu.pooled_bytes());
+  tell_scopes(context().scope);
   for_each_holder([](Header& header) {
-    write_storage(*header.storage, Kind::allocate, true);
-    write_birth(header, header.scope.load(std::memory_order_relaxed), kBefore);
+    tell_allocated(*header.storage, true);
+    tell_birth(header, header.scope.load(std::memory_order_relaxed), kBefore);
   });
-  write_numbers(Kind::live, live_bytes(nullptr), 0);
+  tell(Live<InRing>{{live_bytes(nullptr)}});
 }
 
 }  // namespace tenure::detail::events

@@ -25,6 +25,9 @@ inline bool on() noexcept { return kLifetimes && g_on.load(std::memory_order_rel
 
 std::int64_t now() noexcept;  // nanoseconds of the clock that all records are stamped by
 
+// What hooks do while something is recorded. `span` is any address that is the span's own while it
+// lasts; `kind` is a literal; `of` tells things of one name apart, and is 0
+// for one alone; `tensor` is 0 for an error about none.
 namespace cold {
 void born(const Header& header, const void* scope) noexcept;
 void saved(const Header& header) noexcept;
@@ -36,7 +39,7 @@ void moved(const Header& header, bool at_birth) noexcept;
 void allocated(const Storage& storage) noexcept;
 void freed(const Storage& storage) noexcept;
 void span_began(const void* span, const char* kind, std::string_view name,
-                std::source_location site, std::uint64_t of = 0) noexcept;
+                std::source_location site, std::uint64_t of) noexcept;
 void span_ended(const void* span) noexcept;
 void op_ran(const char* op, std::source_location site, std::int64_t begin,
             std::uint64_t bytes) noexcept;
@@ -46,68 +49,33 @@ void budget_changed(std::size_t bytes) noexcept;
 void raised(std::string_view text, std::source_location site, std::uint64_t tensor) noexcept;
 }  // namespace cold
 
-// A tensor, in this scope (null: none); before anybody else can see it.
-inline void born(const Header& header, const void* scope) noexcept {
-  if (on()) [[unlikely]]
-    cold::born(header, scope);
-}
-inline void saved(const Header& header) noexcept {
-  if (on()) [[unlikely]]
-    cold::saved(header);
-}
-inline void died(const Header& header, Cause cause, std::source_location site,
-                 const Label* by) noexcept {
-  if (on()) [[unlikely]]
-    cold::died(header, cause, site, by);
-}
-// The last handle is gone; its death, unless it had died before.
-inline void dropped(const Header& header) noexcept {
-  if (on()) [[unlikely]]
-    cold::dropped(header);
-}
-inline void named(const Header& header, std::string_view name) noexcept {
-  if (on()) [[unlikely]]
-    cold::named(header, name);
-}
-inline void claimed(const Header& header, Category claim) noexcept {
-  if (on()) [[unlikely]]
-    cold::claimed(header, claim);
-}
+template <auto kTell>
+struct Hook {
+  template <class... Told>
+  void operator()(const Told&... told) const noexcept {
+    if (on()) [[unlikely]]
+      kTell(told...);
+  }
+};
+
+inline constexpr Hook<cold::born> born;  // in this scope (null: none); before anybody can see it
+inline constexpr Hook<cold::saved> saved;
+inline constexpr Hook<cold::died> died;
+inline constexpr Hook<cold::dropped> dropped;  // by the last handle: dead, unless it was before
+inline constexpr Hook<cold::named> named;
+inline constexpr Hook<cold::claimed> claimed;
 // A saved value holds another storage from here on (before the old one is let go); `at_birth`: it
 // is the first that counts.
-inline void moved(const Header& header, bool at_birth) noexcept {
-  if (on()) [[unlikely]]
-    cold::moved(header, at_birth);
-}
-inline void allocated(const Storage& storage) noexcept {
-  if (on()) [[unlikely]]
-    cold::allocated(storage);
-}
-inline void freed(const Storage& storage) noexcept {
-  if (on()) [[unlikely]]
-    cold::freed(storage);
-}
-// `span` is any address that is the span's own while it lasts; `kind` is a literal.
-inline void span_began(const void* span, const char* kind, std::string_view name,
-                       std::source_location site) noexcept {
-  if (on()) [[unlikely]]
-    cold::span_began(span, kind, name, site);
-}
-inline void span_ended(const void* span) noexcept {
-  if (on()) [[unlikely]]
-    cold::span_ended(span);
-}
-inline void value(std::string_view name, std::uint64_t step, double value) noexcept {
-  if (on()) [[unlikely]]
-    cold::value(name, step, value);
-}
-inline void raised(std::string_view text, std::source_location site,
-                   std::uint64_t tensor = 0) noexcept {
-  if (on()) [[unlikely]]
-    cold::raised(text, site, tensor);
-}
+inline constexpr Hook<cold::moved> moved;
+inline constexpr Hook<cold::allocated> allocated;
+inline constexpr Hook<cold::freed> freed;
+inline constexpr Hook<cold::span_began> span_began;
+inline constexpr Hook<cold::span_ended> span_ended;
+inline constexpr Hook<cold::value> value;
+inline constexpr Hook<cold::budget_changed> budget_changed;
+inline constexpr Hook<cold::raised> raised;
 
-// A span that is a block of code. `of` tells things of one name apart.
+// A span that is a block of code.
 class Span {
  public:
   Span(const char* kind, std::string_view name, std::source_location site,

@@ -417,7 +417,7 @@ std::size_t trim_pool() {
 
 void set_memory_budget(std::size_t bytes) {
   detail::pool({}).set_budget(bytes);
-  if (detail::events::on()) detail::events::cold::budget_changed(bytes);
+  detail::events::budget_changed(bytes);
 }
 
 std::size_t memory_budget() { return detail::pool({}).budget(); }

@@ -146,7 +146,7 @@ void raise_out_of_memory(const Shortage& shortage) {
   const OutOfMemoryError error(std::move(record), shortage.requested, budget, std::move(stories));
   // An operation that is the user's own call is told of by add_use, which knows its name.
   const UserCall& call = context().call;
-  if (call.op != nullptr) events::raised(error.what(), call.site);
+  if (call.op != nullptr) events::raised(error.what(), call.site, 0);
   throw error;
 }
 
@@ -154,7 +154,7 @@ void add_use(OutOfMemoryError& error, std::source_location site, std::string_vie
   const auto& lines = error.lines();
   if (!lines.empty() && lines.back().what != error.op()) return;
   edit(error, [&](ErrorRecord& record) { record.lines = {used_line(site, std::string(op))}; });
-  events::raised(error.what(), user_site(site));
+  events::raised(error.what(), user_site(site), 0);
 }
 
 }  // namespace tenure::detail

@@ -81,7 +81,7 @@ Scope* open_scope(Context& context, std::string_view name, std::source_location 
   scope->ended.store(false, std::memory_order_relaxed);
   scope->handles.store(1, std::memory_order_release);
   context.scope = scope;
-  events::span_began(scope, "tidy", name, site);
+  events::span_began(scope, "tidy", name, site, 0);
   return scope;
 }
 

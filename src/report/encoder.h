@@ -2,14 +2,16 @@
 // pointers stand for is looked up by the pointer first.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "memory/event_records.h"
+#include "report/known.h"
 #include "report/writer.h"
 
 namespace tenure::report {
@@ -19,56 +21,89 @@ class Encoder {
   // `start` is the time of the recording's beginning, by the hooks' clock.
   Encoder(Writer& writer, std::int64_t start) : writer_(writer), start_(start) {}
 
-  void write(const detail::events::Record& record, std::uint32_t thread);
+  void write(const events::Record& record, std::uint32_t thread);
 
  private:
+  using InRing = events::InRing;
   using Address = const void*;
+  using Bytes = std::span<const std::byte>;
+  static std::uint64_t key(Address address) { return reinterpret_cast<std::uint64_t>(address); }
   class Numbers {  // of addresses, in the order in which they are first seen
    public:
     std::uint64_t of(Address address) {
-      return numbers_.try_emplace(address, numbers_.size()).first->second;
+      return numbers_.at(key(address), [&] { return numbers_.size(); });
     }
 
    private:
-    std::unordered_map<Address, std::uint64_t> numbers_;
+    Known<std::uint64_t> numbers_;
   };
-  struct Location {
-    const char* file;
-    const char* function;
-    std::uint32_t line;
-    bool operator==(const Location&) const = default;
+  // Texts that are put into words only when they are first met.
+  struct Worded {
+    std::uint64_t kind = 0;
+    std::string bytes;
+    Text text;
   };
-  struct LocationHash {
-    std::size_t operator()(const Location& at) const {
-      const auto mix = [](std::size_t a, std::size_t b) {
-        return (a ^ b) * std::size_t{0x9e3779b97f4a7c15};
-      };
-      return mix(mix(mix(0, reinterpret_cast<std::size_t>(at.file)), at.line),
-                 reinterpret_cast<std::size_t>(at.function));
-    }
-  };
-  struct DimsHash {
-    std::size_t operator()(const std::vector<std::int64_t>& dims) const;
-  };
+  template <class Word>
+  Text worded(std::uint64_t kind, Bytes bytes, Word&& word);
 
-  // Of text that never changes; none for null.
-  Writer::Text literal(std::string_view text);
-  Writer::Text literal(const char* text) {
-    return text == nullptr ? 0 : literal(std::string_view(text));
+  template <template <class> class Kind>
+  void write(const events::Recorded<Kind<InRing>>& record, std::uint32_t thread);
+
+  // The copy of the next field that has one.
+  Bytes take(std::uint16_t copied) {
+    return {std::exchange(copies_, copies_ + events::room_for(copied)), copied};
   }
-  Writer::Text gradient_of(const char* op);
-  Writer::Text shape(const std::byte* dims, std::size_t rank);
-  Writer::Place site(std::source_location at);
-  void write_birth(const detail::events::BirthEvent& event, std::uint32_t thread);
-  void write_death(const detail::events::DeathEvent& event, std::uint32_t thread);
+  static std::string_view text_of(Bytes bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  // What a field of a record is in the file.
+  template <class T>
+  T encoded(const T& same) {
+    return same;
+  }
+  template <class T, std::uint8_t kFlag>
+  auto encoded(const events::If<T, kFlag>& field) {
+    return events::If<decltype(encoded(field.value)), kFlag>{encoded(field.value)};
+  }
+  template <class T, std::uint8_t kFlag>
+  auto encoded(const events::Unless<T, kFlag>& field) {
+    return events::Unless<decltype(encoded(field.value)), kFlag>{encoded(field.value)};
+  }
+  std::uint64_t encoded(InRing::Holder holder) { return holders_.of(holder.address); }
+  std::uint64_t encoded(InRing::Storage storage) {
+    return storage.address != nullptr ? storages_.of(storage.address) : 0;
+  }
+  std::uint64_t encoded(InRing::Span span) { return spans_.of(span.address); }
+  std::uint64_t encoded(InRing::Scope scope) {
+    return scope.address != nullptr ? spans_.of(scope.address) + 1 : 0;
+  }
+  std::uint64_t encoded(InRing::Duration duration) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(time_ - duration.begin, 0));
+  }
+  Text encoded(InRing::Literal literal) { return string_of(literal.text); }
+  Text encoded(DType dtype) { return string_of(tenure::name(dtype)); }
+  Text encoded(Cause cause) { return string_of(tenure::name(cause)); }
+  Text encoded(InRing::Text text) { return writer_.string(text_of(take(text.copied))); }
+  Text encoded(InRing::Op op);
+  Text encoded(InRing::Shape shape);
+  Text encoded(InRing::Owner owner);
+  Text encoded(InRing::Ender ender);
+  Place encoded(std::source_location at);
+  // Of text that never changes; none for null.
+  Text string_of(std::string_view literal);
+  Text string_of(const char* literal) {
+    return literal == nullptr ? Text() : string_of(std::string_view(literal));
+  }
 
   Writer& writer_;
   std::int64_t start_;
+  std::int64_t time_ = 0;              // of the record, by the hooks' clock
+  const std::byte* copies_ = nullptr;  // of its fields, from the next one on
   Numbers holders_, storages_, spans_;
-  std::unordered_map<const char*, Writer::Text> literals_, gradients_;
-  std::unordered_map<Location, Writer::Place, LocationHash> sites_;
-  std::unordered_map<std::vector<std::int64_t>, Writer::Text, DimsHash> shapes_;
-  std::vector<std::int64_t> dims_;  // being looked up
+  Known<Text> literals_, gradients_;
+  Known<Place> sites_;
+  Known<Worded> worded_;  // by a hash
 };
 
 }  // namespace tenure::report

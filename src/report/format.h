@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "memory/event_kinds.h"
 #include "report/run.h"
 
 namespace tenure::report {
@@ -22,34 +23,36 @@ inline constexpr std::array<unsigned char, 8> kMagic{'T', 'N', 'R', 'U', 'N', 0x
 inline constexpr std::size_t kChunkHead = 16;  // length, thread: 4 bytes each; checksum: 8
 inline constexpr std::size_t kMostChunk = std::size_t{1} << 24;
 
-enum class Tag : std::uint8_t {
-  about = 1,  // program, version, start
-  string,     // text: the next string; the first is 1
-  site,       // file, line, function: the next site; the first is 1, 0 is none
-  // From here on with a time, as nanoseconds since the event before it in the chunk.
-  birth,
-  death,
-  name,
-  claim,
-  move,
-  allocate,
-  free,
-  span_begin,
-  span_end,
-  op,
-  value,
-  pool,
-  budget,
-  raised,
-  live,
-  end,  // of a recording that was closed
+// Events as they stand in a file: storages, holders and spans are numbers of the writer's choice,
+// strings and sites those of their definitions.
+struct Text {
+  std::uint32_t number = 0;  // 0: ""
+  bool operator==(const Text&) const = default;
 };
-
-// What a birth is besides a tensor's that the recording saw.
-inline constexpr std::uint8_t kIsSaved = 1;
-inline constexpr std::uint8_t kIsSymbolic = 2;
-inline constexpr std::uint8_t kWasBefore = 4;
-inline constexpr std::uint8_t kHasName = 8;
+struct Place {
+  std::uint32_t number = 0;                          // 0: unknown
+  std::uint32_t site() const { return number - 1; }  // of a run: kNone where it is unknown
+  bool operator==(const Place&) const = default;
+};
+struct InFile {
+  using Holder = std::uint64_t;
+  using Storage = std::uint64_t;
+  using Span = std::uint64_t;
+  using Scope = std::uint64_t;  // the span's number plus 1; 0: none
+  using Site = Place;
+  using Text = report::Text;
+  using DType = Text;
+  using Cause = Text;
+  using Literal = Text;
+  using Op = Text;
+  using Shape = Text;
+  using Owner = Text;
+  using Ender = Text;
+  using Duration = std::uint64_t;
+};
+namespace events = detail::events;
+template <template <class> class Kind>
+using Told = Kind<InFile>;
 
 inline std::uint64_t zigzag(std::int64_t value) {
   return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);

@@ -21,8 +21,6 @@
 namespace tenure::report {
 namespace {
 
-namespace events = detail::events;
-
 constexpr std::int64_t kDrainEvery = 20;  // milliseconds: what a crash may lose
 
 // Who records. In the child of a fork nobody does.
@@ -33,7 +31,7 @@ struct Current {
 };
 
 Current& current() {
-  static Current* made = [] {
+  static Current* only = [] {
     detail::context();  // a fork takes the locks of what lies below after this one
     auto* fresh = new Current;
     events::prepare_rings();  // whose lock a fork takes after this one, as the others do
@@ -41,7 +39,7 @@ Current& current() {
                    [] { current().mutex.unlock(); });
     return fresh;
   }();
-  return *made;
+  return *only;
 }
 
 std::string program() {

@@ -41,15 +41,15 @@ const char* kept(std::string_view kind) {
   static std::mutex* mutex = new std::mutex;
   static auto* kinds = new std::set<std::string, std::less<>>;
   const std::lock_guard lock(*mutex);
-  const auto found = kinds->find(kind);
-  return (found != kinds->end() ? *found : *kinds->emplace(kind).first).c_str();
+  const auto known = kinds->find(kind);
+  return (known != kinds->end() ? *known : *kinds->emplace(kind).first).c_str();
 }
 
 }  // namespace
 
 RecordedSpan::RecordedSpan(std::string_view kind, std::string_view name, std::source_location site)
     : begun_(detail::events::on()) {
-  if (begun_) detail::events::cold::span_began(this, kept(kind), name, site);
+  if (begun_) detail::events::cold::span_began(this, kept(kind), name, site, 0);
 }
 
 RecordedSpan::~RecordedSpan() {

@@ -15,8 +15,8 @@ std::size_t index(Category category) { return static_cast<std::size_t>(category)
 
 template <class T>
 void move_last(std::vector<T>& from, T value) {
-  const auto found = std::find(from.rbegin(), from.rend(), value);
-  if (found != from.rend()) from.erase(std::next(found).base());
+  const auto last = std::find(from.rbegin(), from.rend(), value);
+  if (last != from.rend()) from.erase(std::next(last).base());
 }
 
 // Sorts `items` by `key`, keeping the order of equal ones; gives where each went.
@@ -43,10 +43,10 @@ void follow(std::uint32_t& reference, const std::vector<std::uint32_t>& place) {
 }  // namespace
 
 std::uint32_t RunBuilder::text(const char* literal) {
-  const auto [found, added] =
+  const auto [string, is_new] =
       texts_.try_emplace(literal, static_cast<std::uint32_t>(run_.strings.size()));
-  if (added) run_.strings.emplace_back(literal);
-  return found->second;
+  if (is_new) run_.strings.emplace_back(literal);
+  return string->second;
 }
 
 bool RunBuilder::held(const StorageState& state) {
@@ -55,14 +55,14 @@ bool RunBuilder::held(const StorageState& state) {
 }
 
 std::uint32_t RunBuilder::storage_of(std::uint64_t number) const {
-  const auto found = storages_.find(number);
-  return found != storages_.end() ? found->second : kNone;
+  const auto storage = storages_.find(number);
+  return storage != storages_.end() ? storage->second : kNone;
 }
 
 std::uint32_t RunBuilder::innermost(std::uint32_t thread) const {
-  const auto found = threads_.find(thread);
-  return found != threads_.end() && !found->second.spans.empty() ? found->second.spans.back()
-                                                                 : kNone;
+  const auto known = threads_.find(thread);
+  if (known == threads_.end() || known->second.spans.empty()) return kNone;
+  return known->second.spans.back();
 }
 
 std::uint32_t RunBuilder::add_storage(std::int64_t born, std::uint64_t nbytes,
@@ -130,81 +130,92 @@ void RunBuilder::let_go(std::uint32_t tensor, Category category, std::int64_t ti
   count_under(storage, time);
 }
 
-void RunBuilder::birth(Moment at, Birth birth) {
-  TensorLife& life = birth.life;
-  if (const auto found = holders_.find(birth.holder); found != holders_.end()) {
-    // Born while the recording was being started, and found again among those that lived.
-    if (life.before && run_.tensors[found->second.tensor].id == life.id) return;
-    let_go(found->second.tensor, found->second.category, at.time);
-    run_.tensors[found->second.tensor].died = at.time;
-    run_.tensors[found->second.tensor].cause = text(kUnknown);
+void RunBuilder::tell(Moment at, const Told<events::Birth>& birth) {
+  const bool before = birth.flags.has(events::kBefore);
+  if (const auto old = holders_.find(birth.holder); old != holders_.end()) {
+    TensorLife& last = run_.tensors[old->second.tensor];
+    // Born while the recording was being started, and met again among those that lived.
+    if (before && last.id == birth.id.number) return;
+    let_go(old->second.tensor, old->second.category, at.time);
+    last.died = at.time;
+    last.cause = text(kUnknown);
   }
+  TensorLife life;
+  life.id = birth.id.number;
+  life.name = birth.name.value.number;
+  life.op = birth.op.number;
+  life.dtype = birth.dtype.number;
+  life.shape = birth.shape.number;
+  life.owner = birth.owner.value.number;
+  life.birth_site = birth.site.site();
+  life.nbytes = birth.nbytes;
+  life.before = before;
   life.thread = at.thread;
-  life.born = life.before ? 0 : at.time;
+  life.born = before ? 0 : at.time;
   if (birth.scope != 0) {
     const auto scope = spans_.find(birth.scope - 1);
     if (scope != spans_.end()) life.scope = scope->second;
   }
   run_.tensors.push_back(life);
   const auto tensor = static_cast<std::uint32_t>(run_.tensors.size() - 1);
-  hold(tensor, birth.symbolic ? kNone : storage_of(birth.storage), birth.category, life.born);
+  const bool is_symbolic = birth.flags.has(events::kSymbolic);
+  hold(tensor, is_symbolic ? kNone : storage_of(birth.storage.value), birth.category, life.born);
   holders_[birth.holder] = {tensor, birth.category};
 }
 
-void RunBuilder::death(Moment at, std::uint64_t holder, std::uint32_t cause, std::uint32_t site,
-                       std::uint32_t by) {
-  const auto found = holders_.find(holder);
-  if (found == holders_.end()) return;
-  TensorLife& life = run_.tensors[found->second.tensor];
+void RunBuilder::tell(Moment at, const Told<events::Death>& death) {
+  const auto holder = holders_.find(death.holder);
+  if (holder == holders_.end()) return;
+  TensorLife& life = run_.tensors[holder->second.tensor];
   life.died = at.time;
-  life.cause = cause;
-  life.death_site = site;
-  life.death_by = by;
-  let_go(found->second.tensor, found->second.category, at.time);
-  holders_.erase(found);
+  life.cause = death.cause.number;
+  life.death_site = death.site.site();
+  life.death_by = death.by.number;
+  let_go(holder->second.tensor, holder->second.category, at.time);
+  holders_.erase(holder);
 }
 
-void RunBuilder::name(std::uint64_t holder, std::uint32_t name) {
-  const auto found = holders_.find(holder);
-  if (found != holders_.end()) run_.tensors[found->second.tensor].name = name;
+void RunBuilder::tell(Moment, const Told<events::Name>& name) {
+  const auto holder = holders_.find(name.holder);
+  if (holder != holders_.end()) run_.tensors[holder->second.tensor].name = name.name.number;
 }
 
-void RunBuilder::claim(Moment at, std::uint64_t holder, Category category) {
-  const auto found = holders_.find(holder);
-  if (found == holders_.end()) return;
-  const std::uint32_t storage = run_.tensors[found->second.tensor].storage;
-  const Category old = std::exchange(found->second.category, category);
+void RunBuilder::tell(Moment at, const Told<events::Claim>& claim) {
+  const auto holder = holders_.find(claim.holder);
+  if (holder == holders_.end()) return;
+  const std::uint32_t storage = run_.tensors[holder->second.tensor].storage;
+  const Category old = std::exchange(holder->second.category, claim.category);
   if (storage == kNone) return;
   --states_[storage].holders[index(old)];
-  ++states_[storage].holders[index(category)];
+  ++states_[storage].holders[index(claim.category)];
   count_under(storage, at.time);
 }
 
-void RunBuilder::move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth) {
-  const auto found = holders_.find(holder);
-  if (found == holders_.end()) return;
-  const Category category = found->second.category;
-  let_go(found->second.tensor, category, at.time);
-  if (!at_birth) {
-    TensorLife next = run_.tensors[found->second.tensor];
-    run_.tensors[found->second.tensor].died = at.time;
-    run_.tensors[found->second.tensor].cause = text(kAssigned);
+void RunBuilder::tell(Moment at, const Told<events::Move>& move) {
+  const auto holder = holders_.find(move.holder);
+  if (holder == holders_.end()) return;
+  auto& [tensor, category] = holder->second;
+  let_go(tensor, category, at.time);
+  if (!move.at_birth) {
+    TensorLife next = run_.tensors[tensor];
+    run_.tensors[tensor].died = at.time;
+    run_.tensors[tensor].cause = text(kAssigned);
     next.before = false;
     next.thread = at.thread;
     run_.tensors.push_back(next);
-    found->second.tensor = static_cast<std::uint32_t>(run_.tensors.size() - 1);
+    tensor = static_cast<std::uint32_t>(run_.tensors.size() - 1);
   }
-  run_.tensors[found->second.tensor].born = at.time;
-  hold(found->second.tensor, storage_of(storage), category, at.time);
+  run_.tensors[tensor].born = at.time;
+  hold(tensor, storage_of(move.storage), category, at.time);
 }
 
-void RunBuilder::allocate(Moment at, std::uint64_t storage, std::uint64_t nbytes,
-                          std::uint64_t capacity, bool before) {
-  if (const auto found = storages_.find(storage); found != storages_.end()) {
+void RunBuilder::tell(Moment at, const Told<events::Allocate>& allocation) {
+  const auto& [storage, nbytes, capacity, before] = allocation;
+  if (storages_.contains(storage)) {
     if (before) return;  // known already
-    free(at, storage, run_.storages[found->second].nbytes, 0);
+    tell(at, Told<events::Free>{storage});
   }
-  const std::uint32_t added = add_storage(before ? 0 : at.time, nbytes, capacity);
+  const std::uint32_t added = add_storage(before ? 0 : at.time, nbytes.count, capacity.count);
   storages_[storage] = added;
   known_bytes_ += run_.storages[added].nbytes;
   if (before) return;
@@ -216,57 +227,86 @@ void RunBuilder::allocate(Moment at, std::uint64_t storage, std::uint64_t nbytes
   threads_[at.thread].unexplained.push_back(added);
 }
 
-void RunBuilder::free(Moment at, std::uint64_t storage, std::uint64_t nbytes,
-                      std::uint64_t capacity) {
-  const auto found = storages_.find(storage);
-  if (found != storages_.end()) {
-    run_.storages[found->second].freed = at.time;
-    known_bytes_ -= run_.storages[found->second].nbytes;
-    storages_.erase(found);
+void RunBuilder::tell(Moment at, const Told<events::Free>& free) {
+  const auto storage = storages_.find(free.storage);
+  if (storage != storages_.end()) {
+    run_.storages[storage->second].freed = at.time;
+    known_bytes_ -= run_.storages[storage->second].nbytes;
+    storages_.erase(storage);
     return;
   }
-  if (capacity == 0) return;
-  const std::uint32_t added = add_storage(0, nbytes, capacity);
+  if (free.capacity.count == 0) return;
+  const std::uint32_t added = add_storage(0, free.nbytes.count, free.capacity.count);
   run_.storages[added].freed = at.time;
-  missing_bytes_ -= std::min(missing_bytes_, nbytes);
+  missing_bytes_ -= std::min(missing_bytes_, free.nbytes.count);
 }
 
-void RunBuilder::live(std::uint64_t bytes) {
-  missing_bytes_ = bytes > known_bytes_ ? bytes - known_bytes_ : 0;
-}
-
-void RunBuilder::begin_span(Moment at, std::uint64_t span, const Span& told, bool before) {
-  if (spans_.contains(span)) end_span(at, span);
-  Span added = told;
+void RunBuilder::tell(Moment at, const Told<events::SpanBegin>& span) {
+  if (spans_.contains(span.span)) tell(at, Told<events::SpanEnd>{span.span});
+  Span added;
+  added.kind = span.kind.number;
+  added.name = span.name.number;
+  added.site = span.site.site();
+  added.of = span.instance.of;
   added.thread = at.thread;
   added.parent = innermost(at.thread);
-  added.begin = before ? 0 : at.time;
+  added.begin = span.instance.before ? 0 : at.time;
   run_.spans.push_back(added);
   const auto number = static_cast<std::uint32_t>(run_.spans.size() - 1);
-  spans_[span] = number;
+  spans_[span.span] = number;
   threads_[at.thread].spans.push_back(number);
 }
 
-void RunBuilder::end_span(Moment at, std::uint64_t span) {
-  const auto found = spans_.find(span);
-  if (found == spans_.end()) return;
-  Span& ended = run_.spans[found->second];
+void RunBuilder::tell(Moment at, const Told<events::SpanEnd>& span) {
+  const auto open = spans_.find(span.span);
+  if (open == spans_.end()) return;
+  Span& ended = run_.spans[open->second];
   ended.end = at.time;
-  move_last(threads_[ended.thread].spans, found->second);
-  spans_.erase(found);
+  move_last(threads_[ended.thread].spans, open->second);
+  spans_.erase(open);
 }
 
-void RunBuilder::op(Moment at, OpRun told) {
-  told.thread = at.thread;
-  told.span = innermost(at.thread);
-  run_.ops.push_back(told);
+void RunBuilder::tell(Moment at, const Told<events::OpEnd>& op) {
+  OpRun run;
+  run.op = op.op.number;
+  run.site = op.site.site();
+  run.span = innermost(at.thread);
+  run.thread = at.thread;
+  run.duration = static_cast<std::int64_t>(
+      std::min(op.duration, static_cast<std::uint64_t>(std::max<std::int64_t>(at.time, 0))));
+  run.begin = at.time - run.duration;
+  run.bytes = op.bytes;
+  run_.ops.push_back(run);
   Thread& thread = threads_[at.thread];
   for (const std::uint32_t storage : thread.unexplained) {
     if (states_[storage].was_held) continue;
-    run_.storages[storage].site = told.site;
-    run_.storages[storage].op = told.op;
+    run_.storages[storage].site = run.site;
+    run_.storages[storage].op = run.op;
   }
   thread.unexplained.clear();
+}
+
+void RunBuilder::tell(Moment at, const Told<events::Value>& value) {
+  run_.values.push_back({value.name.number, at.time, value.step, value.value});
+}
+
+void RunBuilder::tell(Moment at, const Told<events::PoolSize>& pool) {
+  run_.pool.push_back({at.time, pool.reserved, pool.pooled});
+}
+
+void RunBuilder::tell(Moment, const Told<events::Budget>& budget) { run_.budget = budget.bytes; }
+
+void RunBuilder::tell(Moment at, const Told<events::Raised>& raised) {
+  run_.raised.push_back({at.time, raised.text.number, raised.site.site(), raised.tensor});
+}
+
+void RunBuilder::tell(Moment, const Told<events::Live>& live) {
+  missing_bytes_ = live.bytes.count > known_bytes_ ? live.bytes.count - known_bytes_ : 0;
+}
+
+void RunBuilder::tell(Moment, const Told<events::End>& end) {
+  run_.cut_short = false;
+  run_.whole_process = end.whole_process;
 }
 
 void RunBuilder::sort_storages() {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/run.h"
+#include "report/format.h"
 
 namespace tenure::report {
 
@@ -22,27 +22,22 @@ class RunBuilder {
     std::int64_t time = 0;
     std::uint32_t thread = 0;
   };
-  struct Birth {
-    TensorLife life;  // without storage, scope, thread and times
-    std::uint64_t holder = 0;
-    std::uint64_t storage = 0;
-    std::uint64_t scope = 0;  // plus 1
-    Category category = Category::other;
-    bool symbolic = false;
-  };
-  void birth(Moment at, Birth birth);
-  void death(Moment at, std::uint64_t holder, std::uint32_t cause, std::uint32_t site,
-             std::uint32_t by);
-  void name(std::uint64_t holder, std::uint32_t name);
-  void claim(Moment at, std::uint64_t holder, Category category);
-  void move(Moment at, std::uint64_t holder, std::uint64_t storage, bool at_birth);
-  void allocate(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity,
-                bool before);
-  void free(Moment at, std::uint64_t storage, std::uint64_t nbytes, std::uint64_t capacity);
-  void live(std::uint64_t bytes);
-  void begin_span(Moment at, std::uint64_t span, const Span& told, bool before);
-  void end_span(Moment at, std::uint64_t span);
-  void op(Moment at, OpRun told);
+  void tell(Moment at, const Told<events::Birth>& birth);
+  void tell(Moment at, const Told<events::Death>& death);
+  void tell(Moment at, const Told<events::Name>& name);
+  void tell(Moment at, const Told<events::Claim>& claim);
+  void tell(Moment at, const Told<events::Move>& move);
+  void tell(Moment at, const Told<events::Allocate>& allocation);
+  void tell(Moment at, const Told<events::Free>& free);
+  void tell(Moment at, const Told<events::SpanBegin>& span);
+  void tell(Moment at, const Told<events::SpanEnd>& span);
+  void tell(Moment at, const Told<events::OpEnd>& op);
+  void tell(Moment at, const Told<events::Value>& value);
+  void tell(Moment at, const Told<events::PoolSize>& pool);
+  void tell(Moment at, const Told<events::Budget>& budget);
+  void tell(Moment at, const Told<events::Raised>& raised);
+  void tell(Moment at, const Told<events::Live>& live);
+  void tell(Moment at, const Told<events::End>& end);
 
   // Sorts everything, and gives what lived before without being told.
   void finish();

@@ -1,13 +1,15 @@
-// Writes a recording, event by event. It knows the format and nothing of the runtime: whoever has
-// events and names for places in a program, in any language, can use it.
+// Writes a recording, event by event (memory/event_kinds.h). It knows the format and nothing of the
+// runtime: whoever has events and names for places in a program, in any language, can use it.
 //
 //   report::FileSink file("run.tenure");
 //   report::Writer writer(file, {.program = "node train.js"});
 //   const auto line = writer.site("train.js", 12, "step");
-//   writer.allocate(time, thread, {.storage = 1, .nbytes = 64, .capacity = 64});
-//   writer.birth(time, thread, {.holder = 1, .storage = 1, .id = 7, .op = writer.string("add"),
-//                               .dtype = writer.string("float32"), .shape = writer.string("[16]"),
-//                               .site = line, .nbytes = 64});
+//   writer.write<events::Allocate>(time, thread, {.storage = 1, .nbytes = {64}, .capacity = {64}});
+//   writer.write<events::Birth>(time, thread, {.dtype = writer.string("float32"),
+//                                              .shape = writer.string("[16]"), .holder = 1,
+//                                              .id = {7}, .storage = {1},
+//                                              .op = writer.string("add"), .site = line,
+//                                              .nbytes = 64});
 //   writer.close(time);
 //
 // Storages, holders (tensors and saved values) and spans have numbers of the caller's choice, which
@@ -15,18 +17,18 @@
 // since the start, and do not go back on a thread. Not for use from several threads at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "report/run.h"
+#include "report/format.h"
 
 namespace tenure::report {
-
-enum class Tag : std::uint8_t;  // in format.h
 
 // Where the bytes go. IoError when they cannot.
 class Sink {
@@ -61,59 +63,19 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  using Text = std::uint32_t;   // 0: ""
-  using Place = std::uint32_t;  // 0: unknown
   Text string(std::string_view text);
   Place site(std::string_view file, std::uint32_t line, std::string_view function);
 
-  struct Birth {
-    std::uint64_t holder = 0;
-    std::uint64_t storage = 0;  // of a symbolic tensor: not looked at
-    std::uint64_t id = 0;
-    Text op = 0;
-    Text dtype = 0;
-    Text shape = 0;
-    Place site = 0;
-    std::uint64_t nbytes = 0;
-    Category category = Category::other;
-    std::uint64_t scope = 0;  // the span's number plus 1; 0: none
-    Text name = 0;
-    Text owner = 0;
-    bool saved = false;
-    bool symbolic = false;
-    bool before = false;  // lived when the recording began
-  };
-  void birth(std::int64_t time, std::uint32_t thread, const Birth& birth);
-  void death(std::int64_t time, std::uint32_t thread, std::uint64_t holder, Text cause, Place site,
-             Text by);
-  void name(std::int64_t time, std::uint32_t thread, std::uint64_t holder, Text name);
-  // What the holder wants its bytes for.
-  void claim(std::int64_t time, std::uint32_t thread, std::uint64_t holder, Category category);
-  // The holder holds another storage; `at_birth`: and never really held the one before.
-  void move(std::int64_t time, std::uint32_t thread, std::uint64_t holder, std::uint64_t storage,
-            bool at_birth);
-
-  struct Allocation {
-    std::uint64_t storage = 0;
-    std::uint64_t nbytes = 0;
-    std::uint64_t capacity = 0;  // 0: memory from outside, which counts for nothing
-    bool before = false;
-  };
-  void allocate(std::int64_t time, std::uint32_t thread, const Allocation& allocation);
-  void free(std::int64_t time, std::uint32_t thread, const Allocation& allocation);
-  // Bytes live at this moment: what the allocations told so far do not come to lived before.
-  void live(std::int64_t time, std::uint32_t thread, std::uint64_t bytes);
-
-  // `of`: a number for each of the functions that may have the same name; 0: not told apart.
-  void begin_span(std::int64_t time, std::uint32_t thread, std::uint64_t span, Text kind, Text name,
-                  Place site, bool before = false, std::uint64_t of = 0);
-  void end_span(std::int64_t time, std::uint32_t thread, std::uint64_t span);
-  void op(std::int64_t begin, std::int64_t end, std::uint32_t thread, Text op, Place site,
-          std::uint64_t bytes);
-  void value(std::int64_t time, std::uint32_t thread, Text name, std::uint64_t step, double value);
-  void pool(std::int64_t time, std::uint32_t thread, std::uint64_t reserved, std::uint64_t pooled);
-  void budget(std::int64_t time, std::uint32_t thread, std::uint64_t bytes);
-  void raised(std::int64_t time, std::uint32_t thread, Text text, Place site, std::uint64_t tensor);
+  // A kind of event with a time. Flags for the fields that it has are set by having them.
+  template <template <class> class Kind>
+  void write(std::int64_t time, std::uint32_t thread, const Told<Kind>& event) {
+    static_assert(events::kNumber<Told<Kind>> >= events::kFirstTimed);
+    if (size_ >= kFullChunk || thread != thread_) [[unlikely]]
+      begin_chunk(thread);
+    time = std::max(time, time_);
+    put_event(event, static_cast<std::uint64_t>(time - std::exchange(time_, time)));
+    ++events_;
+  }
 
   std::uint64_t events() const { return events_; }
   void flush();  // what was told so far is in the sink, and can be read
@@ -121,15 +83,80 @@ class Writer {
   void close(std::int64_t time, bool whole_process = false);
 
  private:
-  void begin(Tag tag, std::int64_t time, std::uint32_t thread);
-  void begin_untimed(Tag tag, std::size_t count);
-  void put(std::uint64_t value);
-  void put_byte(std::uint8_t value);
-  void put_bytes(const void* bytes, std::size_t count);
+  static constexpr std::size_t kFullChunk = std::size_t{64} << 10;
+  // Without texts, which are events of their own.
+  static constexpr std::size_t kMostEvent = 16 * kMostVarint;
+
+  void begin_chunk(std::uint32_t thread);
+  void make_room(std::size_t count);
+
+  // Definitions; `extra` bytes of text come with it.
+  template <template <class> class Kind>
+  void define(const Told<Kind>& definition, std::size_t extra = 0) {
+    make_room(extra);
+    put_event(definition);
+  }
+  // A local pointer to where the next byte goes stays in a register, which a member would not.
+  template <class Event, class... Time>
+  void put_event(const Event& event, Time... since) {
+    using Fields = decltype(Event::fields(event));
+    static_assert((2 + std::tuple_size_v<Fields>)*kMostVarint <= kMostEvent);
+    char* to = chunk_.data() + size_;
+    *to++ = static_cast<char>(events::kNumber<Event>);
+    ((to = put(to, since)), ...);
+    flags_ = 0;
+    events::for_each_field(event, [&](auto, const auto& field) { flags_ |= flag_of(field); });
+    events::for_each_field(event, [&](auto, const auto& field) { to = put(to, field); });
+    size_ = static_cast<std::size_t>(to - chunk_.data());
+  }
+  template <class T>
+  static std::uint8_t flag_of(const T&) {
+    return 0;
+  }
+  template <std::uint8_t kFlag>
+  static std::uint8_t flag_of(const events::If<Text, kFlag>& field) {
+    return field.value == Text() ? 0 : kFlag;
+  }
+
+  // Each gives where the next one goes. Whoever begins an event makes sure of its room.
+  static char* put(char* to, std::uint64_t number) { return put_varint(to, number); }
+  static char* put(char* to, std::uint32_t number) { return put_varint(to, number); }
+  static char* put(char* to, bool mark) { return put_varint(to, mark ? 1 : 0); }
+  static char* put(char* to, Category category) {
+    return put_varint(to, static_cast<std::uint64_t>(category));
+  }
+  static char* put(char* to, double number) {
+    return std::copy_n(reinterpret_cast<const char*>(&number), sizeof number, to);
+  }
+  static char* put(char* to, Text text) { return put_varint(to, text.number); }
+  static char* put(char* to, Place place) { return put_varint(to, place.number); }
+  static char* put(char* to, events::Bytes bytes) { return put_varint(to, bytes.count); }
+  static char* put(char* to, events::Signed value) { return put_varint(to, zigzag(value.number)); }
+  static char* put(char* to, events::Instance instance) {
+    return put_varint(to, instance.of << 1 | (instance.before ? 1 : 0));
+  }
+  static char* put(char* to, events::Spelled spelled) {
+    return std::ranges::copy(spelled.text, put_varint(to, spelled.text.size())).out;
+  }
+  char* put(char* to, events::Id id) {
+    const std::uint64_t last = std::exchange(last_id_, id.number);
+    return put_varint(to, zigzag(static_cast<std::int64_t>(id.number - last)));
+  }
+  char* put(char* to, events::Flags flags) {
+    *to++ = static_cast<char>(flags_ |= flags.bits);
+    return to;
+  }
+  template <class T, std::uint8_t kFlag>
+  char* put(char* to, const events::If<T, kFlag>& field) {
+    return (flags_ & kFlag) != 0 ? put(to, field.value) : to;
+  }
+  template <class T, std::uint8_t kFlag>
+  char* put(char* to, const events::Unless<T, kFlag>& field) {
+    return (flags_ & kFlag) == 0 ? put(to, field.value) : to;
+  }
 
   struct SiteKey {
-    Text file, function;
-    std::uint32_t line;
+    std::uint32_t file, function, line;
     bool operator==(const SiteKey&) const = default;
   };
   struct SiteHash {
@@ -145,11 +172,12 @@ class Writer {
   };
 
   Sink& sink_;
-  std::vector<char> chunk_;  // its head, then the payload, then room
+  std::vector<char> chunk_;  // its head, then the payload, then room: at least for a full one
   std::size_t size_;         // of head and payload
   std::uint32_t thread_ = 0;
   std::int64_t time_ = 0;  // of the last event in the chunk
   std::uint64_t last_id_ = 0;
+  std::uint8_t flags_ = 0;  // of the event that is being written
   std::uint64_t events_ = 0;
   std::unordered_map<std::string, Text, TextHash, std::equal_to<>> strings_;
   std::unordered_map<SiteKey, Place, SiteHash> sites_;

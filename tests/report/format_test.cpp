@@ -6,7 +6,7 @@
 #include "report/format.h"
 #include "report/reader.h"
 #include "report/recorded.h"
-#include "report/writer.h"
+#include "report/string_sink.h"
 
 namespace tenure::report {
 namespace {
@@ -21,49 +21,37 @@ report::Run read(const std::string& bytes) {
   return read_run(std::as_bytes(std::span(bytes)), "memory");
 }
 
-class StringSink final : public Sink {
- public:
-  explicit StringSink(std::string& to) : to_(to) {}
-  void write(std::span<const std::byte> bytes) override {
-    to_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-
- private:
-  std::string& to_;
-};
-
 // A run of another language: two threads, with everything in it.
 std::string written() {
-  std::string bytes;
-  StringSink sink(bytes);
+  testing::StringSink sink;
   Writer writer(sink, {.program = "node train.js", .version = "1.2.3", .started = 1000});
-  const Writer::Text add = writer.string("add"), kind = writer.string("tidy"),
-                     dtype = writer.string("float32"), shape = writer.string("[16]");
-  const Writer::Place site = writer.site("train.js", 12, "step");
-  writer.begin_span(5, 0, 7, kind, writer.string("step"), site);
-  writer.allocate(10, 0, {.storage = 1, .nbytes = 64, .capacity = 64});
-  writer.op(11, 15, 0, add, site, 64);
-  writer.birth(20, 0,
-               {.holder = 1,
-                .storage = 1,
-                .id = 41,
-                .op = add,
-                .dtype = dtype,
-                .shape = shape,
-                .site = site,
-                .nbytes = 64,
-                .scope = 8});
-  writer.name(21, 1, 1, writer.string("h"));
-  writer.claim(22, 1, 1, Category::gradient);
-  writer.value(23, 1, writer.string("loss"), 3, 0.125);
-  writer.pool(24, 1, 4096, 64);
-  writer.budget(25, 1, 1 << 20);
-  writer.raised(26, 1, writer.string("DisposedError: ..."), site, 41);
-  writer.death(30, 0, 1, writer.string("scope_exit"), site, writer.string("tidy \"step\" ended"));
-  writer.free(31, 0, {.storage = 1, .nbytes = 64, .capacity = 64});
-  writer.end_span(32, 0, 7);
+  const Text add = writer.string("add");
+  const Place site = writer.site("train.js", 12, "step");
+  writer.write<events::SpanBegin>(5, 0, {7, writer.string("tidy"), writer.string("step"), site});
+  writer.write<events::Allocate>(10, 0, {.storage = 1, .nbytes = {64}, .capacity = {64}});
+  writer.write<events::OpEnd>(15, 0, {add, site, 4, 64});
+  writer.write<events::Birth>(20, 0,
+                              {.dtype = writer.string("float32"),
+                               .shape = writer.string("[16]"),
+                               .holder = 1,
+                               .id = {41},
+                               .storage = {1},
+                               .op = add,
+                               .site = site,
+                               .nbytes = 64,
+                               .scope = 8});
+  writer.write<events::Name>(21, 1, {1, writer.string("h")});
+  writer.write<events::Claim>(22, 1, {1, Category::gradient});
+  writer.write<events::Value>(23, 1, {writer.string("loss"), 3, 0.125});
+  writer.write<events::PoolSize>(24, 1, {4096, 64});
+  writer.write<events::Budget>(25, 1, {1 << 20});
+  writer.write<events::Raised>(26, 1, {writer.string("DisposedError: ..."), site, 41});
+  writer.write<events::Death>(
+      30, 0, {1, writer.string("scope_exit"), site, writer.string("tidy \"step\" ended")});
+  writer.write<events::Free>(31, 0, {1, {64}, {64}});
+  writer.write<events::SpanEnd>(32, 0, {7});
   writer.close(40);
-  return bytes;
+  return sink.text;
 }
 
 TEST_F(Format, a_writer_needs_no_runtime) {
@@ -173,23 +161,26 @@ std::string numbers(std::initializer_list<std::uint64_t> values) {
   return bytes;
 }
 
-std::string tag(Tag tag) { return std::string(1, static_cast<char>(tag)); }
+template <template <class> class Kind>
+std::string tag() {
+  return std::string(1, static_cast<char>(events::kNumber<Told<Kind>>));
+}
 
 TEST_F(Format, references_to_nothing_and_sizes_of_no_machine_are_errors) {
   for (const std::string& payload : {
-           tag(Tag::string) + numbers({1000000}) + "short",
-           tag(Tag::site) + numbers({5, 1, 5}),
-           tag(Tag::name) + numbers({1, 1, 7}),
-           tag(Tag::claim) + numbers({1, 1, 99}),
-           tag(Tag::death) + numbers({1, 1, 0, 44, 0}),
-           tag(Tag::op) + numbers({1, 0, 3, 1, 1}),
-           tag(Tag::value) + numbers({1, 0, 3}) + "half",
-           tag(Tag::allocate) + numbers({1, 1, std::uint64_t{1} << 63, 64, 0}),
-           tag(Tag::allocate) + numbers({1, 1, 64, std::uint64_t{1} << 54, 0}),
-           tag(Tag::free) + numbers({1, 1, std::uint64_t{1} << 63, 64}),
-           tag(Tag::live) + numbers({1, std::uint64_t{1} << 63}),
-           tag(Tag::budget) + numbers({std::uint64_t{1} << 60, 1}),
-           tag(Tag::budget) + std::string(11, '\xff'),
+           tag<events::String>() + numbers({1000000}) + "short",
+           tag<events::Line>() + numbers({5, 1, 5}),
+           tag<events::Name>() + numbers({1, 1, 7}),
+           tag<events::Claim>() + numbers({1, 1, 99}),
+           tag<events::Death>() + numbers({1, 1, 0, 44, 0}),
+           tag<events::OpEnd>() + numbers({1, 0, 3, 1, 1}),
+           tag<events::Value>() + numbers({1, 0, 3}) + "half",
+           tag<events::Allocate>() + numbers({1, 1, std::uint64_t{1} << 63, 64, 0}),
+           tag<events::Allocate>() + numbers({1, 1, 64, std::uint64_t{1} << 54, 0}),
+           tag<events::Free>() + numbers({1, 1, std::uint64_t{1} << 63, 64}),
+           tag<events::Live>() + numbers({1, std::uint64_t{1} << 63}),
+           tag<events::Budget>() + numbers({std::uint64_t{1} << 60, 1}),
+           tag<events::Budget>() + std::string(11, '\xff'),
            std::string("\xee"),
            std::string("\0", 1),
        }) {
@@ -198,10 +189,10 @@ TEST_F(Format, references_to_nothing_and_sizes_of_no_machine_are_errors) {
 }
 
 TEST_F(Format, ends_of_what_never_began_are_left_out) {
-  const report::Run run =
-      read(with_chunk(tag(Tag::death) + numbers({1, 5, 0, 0, 0}) + tag(Tag::span_end) +
-                      numbers({1, 5}) + tag(Tag::move) + numbers({1, 5, 5, 0}) + tag(Tag::claim) +
-                      numbers({1, 5, 0}) + tag(Tag::free) + numbers({1, 3, 100, 128})));
+  const report::Run run = read(with_chunk(
+      tag<events::Death>() + numbers({1, 5, 0, 0, 0}) + tag<events::SpanEnd>() + numbers({1, 5}) +
+      tag<events::Move>() + numbers({1, 5, 5, 0}) + tag<events::Claim>() + numbers({1, 5, 0}) +
+      tag<events::Free>() + numbers({1, 3, 100, 128})));
   EXPECT_TRUE(run.tensors.empty());
   EXPECT_TRUE(run.spans.empty());
   ASSERT_EQ(run.storages.size(), 1u);  // bytes that are freed must have been there
@@ -211,9 +202,9 @@ TEST_F(Format, ends_of_what_never_began_are_left_out) {
 
 TEST_F(Format, a_life_whose_end_was_not_told_ends_with_its_bytes) {
   const report::Run run = read(with_chunk(
-      tag(Tag::allocate) + numbers({10, 1, 64, 64, 1}) + tag(Tag::birth) + numbers({1}) +
-      std::string(1, static_cast<char>(kWasBefore)) + numbers({1, 2, 1, 0, 0, 0, 0, 64, 6, 0}) +
-      tag(Tag::free) + numbers({5, 1, 64, 64})));
+      tag<events::Allocate>() + numbers({10, 1, 64, 64, 1}) + tag<events::Birth>() + numbers({1}) +
+      std::string(1, static_cast<char>(events::kBefore)) +
+      numbers({1, 2, 1, 0, 0, 0, 0, 64, 6, 0}) + tag<events::Free>() + numbers({5, 1, 64, 64})));
   ASSERT_EQ(run.tensors.size(), 1u);
   EXPECT_EQ(run.tensors[0].born, 0);
   EXPECT_EQ(run.tensors[0].died, 16);
@@ -224,9 +215,9 @@ TEST_F(Format, any_events_with_a_right_checksum_are_read_or_refused) {
   std::mt19937 random(1);
   for (int round = 0; round < 3000; ++round) {
     std::string payload =
-        tag(Tag::string) + numbers({1}) + "s" + tag(Tag::site) + numbers({1, 1, 1});
+        tag<events::String>() + numbers({1}) + "s" + tag<events::Line>() + numbers({1, 1, 1});
     for (int i = 0; i < 30; ++i) {
-      payload.push_back(static_cast<char>(1 + random() % 19));
+      payload.push_back(static_cast<char>(1 + random() % std::tuple_size_v<events::Kinds<InFile>>));
       for (int j = static_cast<int>(random() % 12); j > 0; --j) {
         payload +=
             number(random() % 100 == 0 ? ~std::uint64_t{0} >> (random() % 64) : random() % 4);
