@@ -148,8 +148,8 @@ int run() {
   std::printf("the state moved on while forecasting: %s; put back, it forecasts the same: %s\n",
               moved_on ? "yes" : "no", restored ? "yes" : "no");
 
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "tenure_co2.safetensors").string();
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("co2-" + std::to_string(getpid()) + ".safetensors");
   model.reset_states(state);
   model.save(path);
   const nn::Model loaded = nn::load_model(path);

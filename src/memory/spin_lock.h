@@ -1,7 +1,8 @@
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
-#include <thread>
 
 namespace tenure::detail {
 
@@ -13,7 +14,7 @@ class SpinLock {
     for (int spins = 0; locked_.exchange(true, std::memory_order_acquire); ++spins) {
       while (locked_.load(std::memory_order_relaxed)) {
         if (++spins > 64) {
-          std::this_thread::yield();
+          sched_yield();
           spins = 0;
         }
       }
