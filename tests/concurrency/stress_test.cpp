@@ -374,7 +374,7 @@ TEST_F(Stress, L35_eight_threads_do_everything_to_the_same_things) {
 }
 
 TEST_F(Stress, children_of_a_process_whose_threads_do_everything_do_everything_too) {
-  if (!testing::kCanFork) GTEST_SKIP() << "ThreadSanitizer knows no threads after a fork";
+  if (!testing::kCanForkAmongThreads) GTEST_SKIP() << "the sanitizer knows no such children";
   World world;
   const std::vector<Variable> variables(world.variables.begin(), world.variables.end());
   const Function<Tensor(Tensor)> twice = world.twice;

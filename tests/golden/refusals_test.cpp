@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "memory/sanitizer.h"
 #include "tenure/tenure.h"
 
 namespace tenure {
@@ -172,6 +173,9 @@ TEST_F(Refusals, of_layers_and_models) {
 }
 
 TEST_F(Refusals, a_read_of_more_than_the_host_has_tells_its_size_and_line) {
+#if defined(TENURE_ASAN)
+  GTEST_SKIP() << "where std::vector finds no memory, AddressSanitizer ends the program";
+#endif
   const Tensor huge = broadcast_to(scalar, {std::int64_t{1} << 50});
   try {
     (void)huge.to_vector<float>();

@@ -192,7 +192,7 @@ TEST(Steps, a_step_holds_no_gradient_of_a_kernel) {
     const nn::Sequential model = mlp({512, 512, 512});
     model.compile({.optimizer = optimizer, .loss = "mse"});
     model.train_on_batch(random::uniform({4, 512}), random::uniform({4, 512}));
-    EXPECT_LT(step_of(model).traces()[0].arena_bytes, 200U << 10) << optimizer;
+    EXPECT_LT(step_of(model).traces()[0].arena_bytes, 512U << 10) << optimizer;
   }
 }
 

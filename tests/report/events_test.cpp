@@ -201,7 +201,7 @@ TEST_F(Events, errors_about_lifetimes_are_told_with_the_place_of_use) {
     tape.gradient(y, {z});
     tape_line = __LINE__ + 1;
     EXPECT_THROW(tape.gradient(y, {z}), TapeError);
-    EXPECT_THROW(zeros({std::int64_t{1} << 44}), OutOfMemoryError);
+    EXPECT_THROW(zeros({std::int64_t{1} << 46}), OutOfMemoryError);
     EXPECT_THROW(Recording(at("second")), BusyError);
   });
   ASSERT_EQ(run.raised.size(), 5u);

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "memory/sanitizer.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define TENURE_TEST_TSAN 1
 #elif defined(__has_feature)
@@ -24,6 +26,13 @@ namespace tenure::testing {
 inline constexpr bool kCanFork = false;
 #else
 inline constexpr bool kCanFork = true;
+#endif
+
+// AddressSanitizer's allocator does not let go in a child of what other threads had locked.
+#if defined(TENURE_ASAN)
+inline constexpr bool kCanForkAmongThreads = false;
+#else
+inline constexpr bool kCanForkAmongThreads = kCanFork;
 #endif
 
 // Runs code in a child, which must come to its end without an error. One that hangs is ended by an

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "core/count.h"
 #include "graph/control.h"
 #include "graph/passes/passes.h"
 #include "graph/passes/schedule.h"
@@ -40,6 +41,7 @@ class Orderer {
       if (is_view[n]) made_by_[node.out[0]] = made_by_[node.in[0]];
       if (!is_view[n]) add_task(n);
     }
+    if (!can_be_counted()) return std::move(graph_);
     return in_order(best_order(schedule_), is_view);
   }
 
@@ -109,6 +111,14 @@ class Orderer {
     return bytes + aligned(kernel->scratch_bytes({.in = all.first(node.in.size()),
                                                   .out = all.subspan(node.in.size()),
                                                   .attrs = node.attrs.ref()}));
+  }
+
+  // Whether all bytes together can be. If not, the builder refuses the graph.
+  bool can_be_counted() const {
+    std::int64_t all = 0;
+    for (const std::int64_t bytes : schedule_.bytes) all = count_sum(all, bytes);
+    for (const Task& task : schedule_.tasks) all = count_sum(all, task.extra);
+    return all <= kMostBytes;
   }
 
   Graph in_order(const std::vector<int>& tasks, const std::vector<bool>& is_view) {
