@@ -13,7 +13,9 @@
 // What threads of the parent held is no leak of a child, which has none of them.
 #if defined(TENURE_ASAN)
 static const pid_t g_parent = getpid();
-extern "C" int __lsan_is_turned_off() { return getpid() != g_parent ? 1 : 0; }  // NOLINT
+extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() {  // NOLINT: its name
+  return getpid() != g_parent ? 1 : 0;
+}
 #endif
 
 namespace tenure {
