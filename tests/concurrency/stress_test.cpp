@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "memory/fork.h"
 #include "support/child.h"
 #include "support/expect.h"
 
@@ -35,7 +36,7 @@ std::size_t below(Random& random, std::size_t bound) { return random() % bound; 
 
 // How often each verb came to its end.
 std::atomic<int>& completed(const char* verb) {
-  static std::mutex mutex;
+  static detail::ProcessMutex mutex;  // a fork waits for it: children count too
   static std::map<std::string, std::atomic<int>> counts;
   const std::lock_guard lock(mutex);
   return counts[verb];

@@ -110,6 +110,31 @@ TEST_F(Fork, a_thread_that_is_not_the_first_may_fork) {
   use_threads();
 }
 
+// Waits in the middle of its first use.
+int slow_value(std::atomic<bool>& begun, const std::atomic<bool>& may_end) {
+  static const int value = [&] {
+    begun = true;
+    begun.notify_all();
+    may_end.wait(false);
+    return 5;
+  }();
+  return value;
+}
+
+TEST_F(Fork, a_child_makes_the_static_that_another_thread_was_making) {
+  std::atomic<bool> begun = false, may_end = false;
+  std::jthread first([&] { EXPECT_EQ(slow_value(begun, may_end), 5); });
+  begun.wait(false);
+  in_child([&] {
+    may_end = true;
+    EXPECT_EQ(slow_value(begun, may_end), 5);
+    EXPECT_EQ(slow_value(begun, may_end), 5);
+  });
+  may_end = true;
+  may_end.notify_all();
+  EXPECT_EQ(slow_value(begun, may_end), 5);
+}
+
 TEST_F(Fork, a_child_may_exit) {
   use_threads();
   const pid_t child = fork();
