@@ -174,6 +174,7 @@ TEST(Steps, updates_of_all_optimizers_follow_the_products_that_make_the_gradient
     const std::string dump = step_of(model).dump({.optimised = true});
     const auto makers = makers_of_assigned(dump);
     for (const Variable& weight : model.trainable_weights()) {
+      EXPECT_TRUE(makers.contains(weight.name())) << dump;
       for (const auto& [variable, maker] : makers) {
         if (!variable.starts_with(weight.name())) continue;
         EXPECT_EQ(maker, weight.shape().rank() == 2 ? "matmul, then a program" : "fused")
