@@ -39,8 +39,8 @@ class TENURE_API Source {
 };
 
 struct TapeOptions {
-  bool persistent = false;  // gradient() may be called more than once
-  bool watch_variables = true;
+  bool persistent = false;      // gradient() may be called more than once
+  bool watch_variables = true;  // trainable ones, whenever they were read
   std::string name = {};
 };
 

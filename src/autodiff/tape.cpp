@@ -236,7 +236,9 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
 }
 
 bool Tape::is_tracked(const Header& header) const {
-  return tracked_.contains(header.value_id) && has_gradient(header.layout.dtype);
+  if (!has_gradient(header.layout.dtype)) return false;
+  const bool of_variable = (header.value_id & kTrainable) != 0;
+  return (of_variable && options_.watch_variables) || tracked_.contains(header.value_id);
 }
 
 void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
@@ -278,12 +280,6 @@ void Tape::after(std::span<const Tensor> out) {
 void Tape::abandon() noexcept {
   nodes_.pop_back();
   leave();
-}
-
-void Tape::read(const Tensor& value, std::source_location site) {
-  if (!options_.watch_variables || !records()) return;
-  const Using inside(*this, To::record, "read", site);
-  if (inside.entered()) tracked_.insert(Access::header(value)->value_id);
 }
 
 void Tape::watch(const Tensor& tensor, std::source_location site) {
@@ -395,7 +391,7 @@ void Tape::check_target(const Header& target, const Tensor& seed, std::source_lo
 
 // What a function, a branch or a loop computes while it is traced, only tapes made in it record.
 void Tape::check_seen(const Header& target, std::source_location site) const {
-  if (!recording_ || !target.is_symbolic() || tracked_.contains(target.value_id)) return;
+  if (!recording_ || !target.is_symbolic() || is_tracked(target)) return;
   for (const ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
     if (tape == this) return;
   }

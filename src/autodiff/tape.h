@@ -56,7 +56,6 @@ class Tape final : public ops::Recorder {
               std::source_location site) override;
   void after(std::span<const Tensor> out) override;
   void abandon() noexcept override;
-  void read(const Tensor& value, std::source_location site) override;
   void stop() noexcept override;
   void close() noexcept;  // its user let go of it
 

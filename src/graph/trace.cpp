@@ -179,21 +179,9 @@ VariableUse& Trace::use_of(const std::shared_ptr<detail::VariableState>& variabl
   return graph_.variables[known->second];
 }
 
-void Trace::tell_tapes_around(const detail::VariableState& variable, const Tensor& value,
-                              std::source_location site) const {
-  if (!variable.trainable) return;
-  for (ops::Recorder* tape = before_.tapes; tape != nullptr; tape = tape->outer) {
-    tape->read(value, site);
-  }
-}
-
 Tensor Trace::origin(const std::shared_ptr<detail::VariableState>& variable,
                      std::source_location site) {
-  if (around_ != nullptr) {
-    const Tensor outer = around_->origin(variable, site);
-    tell_tapes_around(*variable, outer, site);
-    return import(outer, nullptr, site);
-  }
+  if (around_ != nullptr) return import(around_->origin(variable, site), nullptr, site);
   if (const auto read = use_of(variable).read) return symbols_[*read];
   const Tensor first = symbol(contiguous_layout(variable->shape, variable->dtype), For::library,
                               "read", site, variable->id);
@@ -212,9 +200,7 @@ Tensor Trace::value_of(const std::shared_ptr<detail::VariableState>& variable,
   }
   if (around_ == nullptr) return origin(variable, site);
   if (const auto read = use_of(variable).read) return symbols_[*read];
-  const Tensor outer = around_->value_of(variable, site);
-  tell_tapes_around(*variable, outer, site);
-  const Tensor first = import(outer, variable, site);
+  const Tensor first = import(around_->value_of(variable, site), variable, site);
   use_of(variable).read = Access::header(first)->value;
   return first;
 }

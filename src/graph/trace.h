@@ -76,9 +76,6 @@ class Trace final : public ops::Tracer {
   Tensor import(const Tensor& outer, const std::shared_ptr<detail::VariableState>& variable,
                 std::source_location site);
   Tensor capture(detail::Header& header, std::source_location site);
-  // The tapes around a body do not see what it does; that it reads a variable they are told.
-  void tell_tapes_around(const detail::VariableState& variable, const Tensor& value,
-                         std::source_location site) const;
   bool is_around(std::uint32_t body) const;
   VariableUse& use_of(const std::shared_ptr<detail::VariableState>& variable);
   void report_escapes() const;

@@ -117,6 +117,10 @@ struct Context;
 
 std::uint64_t new_value_id() noexcept;
 
+// In the identity of what is read from a trainable variable, whenever it was read: tapes watch it by
+// themselves.
+inline constexpr std::uint64_t kTrainable = std::uint64_t{1} << 63;
+
 // A new tensor over `storage` (whose count the header takes over), born now: recorded, and listed
 // by the innermost scope. `value_id` 0 means a value of its own.
 Header* new_tensor(Context& context, Layout layout, StorageRef storage, const char* op,

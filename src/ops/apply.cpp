@@ -405,13 +405,6 @@ KernelTable& kernel_table(DeviceType device) {
 
 namespace tenure::detail {
 
-void tell_tapes(const Tensor& value, std::source_location site) {
-  site = user_site(site);
-  for (ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
-    tape->read(value, site);
-  }
-}
-
 bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_location site,
                 Tensor& value) {
   ops::Tracer* trace = context().trace;

@@ -1,4 +1,4 @@
-// How reading and assigning a variable reaches tapes and traces, which stand below this layer.
+// How reading and assigning a variable reaches traces, which stand below this layer.
 // Defined beside the one road, in ops.
 #pragma once
 
@@ -11,7 +11,6 @@ namespace tenure::detail {
 
 struct VariableState;
 
-void tell_tapes(const Tensor& value, std::source_location site);
 // True inside a trace, which then did what was asked.
 bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_location site,
                 Tensor& value);

@@ -177,7 +177,7 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
   }
   const Pin pin(value, "variable", site, 1);
   state_->label = LabelRef::make("variable", options.name, site);
-  state_->id = detail::new_value_id();
+  state_->id = detail::new_value_id() | (options.trainable ? detail::kTrainable : 0);
   state_->claim = options.kind;
   state_->value = slot_from(*pin, *state_);
   state_->shape = pin->layout.shape;
@@ -202,7 +202,6 @@ Tensor Variable::read(std::source_location site) const {
     value = Access::adopt(
         new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, state_->id));
   }
-  if (state_->trainable) detail::tell_tapes(value, site);
   return value;
 }
 
@@ -224,7 +223,7 @@ const Shape& Variable::shape() const { return checked(state_).shape; }
 DType Variable::dtype() const { return checked(state_).dtype; }
 std::string Variable::name() const { return checked(state_).label->text; }
 bool Variable::trainable() const { return checked(state_).trainable; }
-std::uint64_t Variable::id() const { return checked(state_).id; }
+std::uint64_t Variable::id() const { return checked(state_).id & ~detail::kTrainable; }
 
 void Variable::dispose(std::source_location site) {
   checked(state_, site);

@@ -52,6 +52,33 @@ TEST(Variables, L14_a_variable_read_only_in_a_branch_has_its_gradient) {
       2.f, 5.f);
 }
 
+// To gradients a read of a variable is the variable, whenever it was read.
+TEST(Variables, L14_a_read_from_before_the_tape_is_the_variable) {
+  const auto stays = [](Tensor s) {  // a loop without a step gives what it was given
+    return while_loop([](Tensor x) { return sum(x) < 0.f; }, [](Tensor) { return tensor({7.f}); },
+                      std::move(s));
+  };
+  const std::vector<std::function<Tensor(Tensor)>> programs{
+      [](Tensor read) { return read * 1.f; }, stays, [&](Tensor read) { return stays(read) * 1.f; },
+      [](Tensor read) {
+        return cond(sum(read) > 0.f, [&] { return read; }, [&] { return -read; });
+      }};
+  Variable v(tensor({2.f}), {.name = "v"}), fixed(tensor({2.f}), {.trainable = false});
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const auto run = [&](const Variable& variable, bool watches) {
+      const Tensor read = variable.read();
+      GradientTape tape({.watch_variables = watches});
+      const Tensor y = programs[i](read) * 3.f;
+      return tape.gradient(y, {variable}, {.zero_if_unconnected = true})[0];
+    };
+    Function traced = function("traced", [&](Tensor x) { return run(v, true) + sum(x) * 0.f; });
+    EXPECT_EQ(floats(run(v, true)), Floats{3.f}) << "program " << i;
+    EXPECT_EQ(floats(traced(ones({1}))), Floats{3.f}) << "program " << i;
+    EXPECT_EQ(floats(run(v, false)), Floats{0.f}) << "program " << i;
+    EXPECT_EQ(floats(run(fixed, true)), Floats{0.f}) << "program " << i;
+  }
+}
+
 TEST(Variables, L14_a_variable_read_only_in_a_for_loop_has_its_gradient) {
   expect_same_everywhere(  // v^4 * 1.25 at 3
       [](Variable& v) {

@@ -62,7 +62,7 @@ Array Interpreter::use(Value value) const {
   Array array = raw(value);
   for (std::size_t tape = 0; tape < tapes_.size(); ++tape) {
     const Tape& at = tapes_[tape];
-    if (at.identity == array.identity && at.is_tracked) {
+    if (at.identity == array.identity) {
       if (array.crossed != 0 && array.crossed < at.began) throw Unsteady("a source by two names");
       array.at[at.element].at[1u << tape] += 1;
     }
@@ -99,12 +99,8 @@ Arrays Interpreter::crossing(Arrays arrays) {
 
 bool Interpreter::is_true(Value value) const { return raw(value).at[0].value() != 0; }
 
-Array Interpreter::read(int variable) {
-  const Array& value = variables_[static_cast<std::size_t>(variable)];
-  for (Tape& tape : tapes_) {
-    if (tape.identity == value.identity) tape.is_tracked = true;
-  }
-  return value;
+const Array& Interpreter::read(int variable) const {
+  return variables_[static_cast<std::size_t>(variable)];
 }
 
 void Interpreter::assign(int variable, const Array& value) {
@@ -124,12 +120,12 @@ Arrays Interpreter::block(const Block& block, Arrays arguments) {
 }
 
 Interpreter::Source Interpreter::source(Value value) const {
-  return {raw(value).identity, type(value), false};
+  return {raw(value).identity, type(value)};
 }
 
 Interpreter::Source Interpreter::source_variable(int variable) const {
   const Array& value = variables_[static_cast<std::size_t>(variable)];
-  return {value.identity, value.type, true};
+  return {value.identity, value.type};
 }
 
 std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, const Block& body,
@@ -138,7 +134,7 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
   const Arrays before = variables_;
   const int control_flow_before = control_flow_;
   const int tape = tapes();
-  tapes_.push_back({.identity = 0, .element = 0, .is_tracked = false, .began = ++clock_});
+  tapes_.push_back({.identity = 0, .element = 0, .began = ++clock_});
   yields = block(body, arguments);
   const bool through_control_flow = control_flow_ != control_flow_before;
   const Arrays after = variables_;
@@ -150,9 +146,8 @@ std::vector<Arrays> Interpreter::gradient(const std::vector<Source>& sources, co
     }
     for (std::size_t element = 0; element < source.type.numel(); ++element) {
       variables_ = before;
-      tapes_.back() = {source.identity, element, !source.is_variable, ++clock_};
+      tapes_.back() = {source.identity, element, ++clock_};
       block(body, arguments);
-      tapes_.back().is_tracked = true;  // a target that is the source has a gradient in any case
       for (std::size_t i = 0; i < yields.size(); ++i) {
         gradients[i].back().at[element] =
             summed_derivative(use(body.yields[i]), source.type.dtype, tape);

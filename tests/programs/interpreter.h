@@ -48,7 +48,7 @@ class Interpreter {
   void set_new(Value value, Array array);  // a tensor of its own
   void set_all(const std::vector<Value>& values, Arrays arrays);
   Arrays crossing(Arrays arrays);  // into or out of a branch, a loop or a function
-  Array read(int variable);
+  const Array& read(int variable) const;
   void assign(int variable, const Array& value);
   Arithmetic arithmetic(DType dtype) const;
   const Program& program() const { return program_; }
@@ -61,7 +61,6 @@ class Interpreter {
   struct Source {
     int identity = 0;
     Type type;
-    bool is_variable = false;  // a tape knows it from its first read on
   };
   Source source(Value value) const;
   Source source_variable(int variable) const;
@@ -76,7 +75,6 @@ class Interpreter {
   struct Tape {
     int identity = 0;  // of what the derivative is taken by now; 0: of nothing
     std::size_t element = 0;
-    bool is_tracked = false;
     int began = 0;
   };
 
