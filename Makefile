@@ -25,7 +25,7 @@ demo:
 		example_recorded_training tenure_program
 	@build/release/examples/demo
 	@build/release/examples/co2_forecast
-	@OMP_WAIT_POLICY=passive build/release/examples/recorded_training build/release/training.tenure
+	@build/release/examples/recorded_training build/release/training.tenure
 	@build/release/apps/tenure/tenure report build/release/training.tenure \
 		-o build/release/training.html
 	@echo 'Open it in a browser: file://$(CURDIR)/build/release/training.html'

@@ -26,8 +26,10 @@ target_compile_options(tenure_warnings INTERFACE
 add_library(tenure_build INTERFACE)
 target_include_directories(tenure_build INTERFACE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
-# initial-exec makes the read of the thread-local context one load instead of a call.
-target_compile_options(tenure_build INTERFACE -fno-math-errno -fno-semantic-interposition -ftls-model=initial-exec)
+# initial-exec makes the read of the thread-local context one load instead of a call. Of OpenMP only
+# the marks on loops are used.
+target_compile_options(tenure_build INTERFACE
+  -fno-math-errno -fno-semantic-interposition -ftls-model=initial-exec -fopenmp-simd)
 target_compile_definitions(tenure_build INTERFACE TENURE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(tenure_build INTERFACE tenure_warnings)
 

@@ -239,7 +239,6 @@ int run_doctor(const DoctorOptions& options) {
   print({"Tenure", fmt::format("{}, {}", version(), compiler())});
   print({"Highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)});
   print({"OpenBLAS", openblas_get_config()});
-  print({"OpenMP", std::to_string(_OPENMP)});
   print({"fmt",
          fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)});
   print({"libzip", zip_libzip_version()});

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "../backend/cpu/kernel_call.h"
+#include "backend/cpu/parallel.h"
 #include "ops/attrs.h"
 
 namespace tenure::cpu {
@@ -58,9 +60,8 @@ void check_every_float(const Format& format) {
   const ops::KernelFn cast_back = testing::find(cast_kernels(), "cast", dtype_of<Half>);
   const ops::CastAttrs to_half{dtype_of<Half>}, to_float{DType::float32};
   const Shape shape{static_cast<std::int64_t>(kBlock)};
-  std::int64_t wrong = 0;
-#pragma omp parallel for schedule(dynamic, 64) reduction(+ : wrong)
-  for (std::int64_t block = 0; block < std::int64_t{1} << 20; ++block) {
+  std::atomic<std::int64_t> wrong{0};
+  parallel_each(std::int64_t{1} << 20, [&](std::int64_t block) {
     std::array<float, kBlock> src, results;
     std::array<Half, kBlock> dst;
     const auto first = static_cast<std::uint32_t>(block << 12);
@@ -70,7 +71,7 @@ void check_every_float(const Format& format) {
     testing::call(cast_back, {Operand(dst.data(), shape)}, Operand(results.data(), shape),
                   ops::AttrsRef(&to_float, nullptr));
     wrong += count_wrong(first, results, format);
-  }
+  });
   EXPECT_EQ(wrong, 0);
 }
 

@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "../backend/cpu/kernel_call.h"
+#include "backend/cpu/parallel.h"
 
 #define TARGET_AVX2 __attribute__((target("avx2")))
 
@@ -135,17 +137,16 @@ void update_worst(Worst& worst, const Function& function, ops::KernelFn kernel, 
 Worst worst_of(const Function& function, ops::KernelFn kernel, std::uint32_t step) {
   Worst worst;
   const std::int64_t blocks = (std::int64_t{1} << 32) / (std::int64_t{kBlock} * step) + 1;
-#pragma omp parallel
-  {
-    Worst mine;
-#pragma omp for schedule(dynamic, 64)
-    for (std::int64_t block = 0; block < blocks; ++block) {
+  std::mutex mutex;
+  parallel_for(blocks, 64, [&](std::int64_t begin, std::int64_t end) {
+    Worst worst_here;
+    for (std::int64_t block = begin; block < end; ++block) {
       const auto first = static_cast<std::uint32_t>(block * kBlock * step);
-      update_worst(mine, function, kernel, first, step);
+      update_worst(worst_here, function, kernel, first, step);
     }
-#pragma omp critical
-    if (mine.ulp > worst.ulp) worst = mine;
-  }
+    const std::lock_guard lock(mutex);
+    if (worst_here.ulp > worst.ulp) worst = worst_here;
+  });
   return worst;
 }
 

@@ -1,7 +1,5 @@
 // What random rows cannot show of decompositions: singular matrices, signs, what factors add up to,
 // and many threads at once.
-#include <omp.h>
-
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -212,12 +210,6 @@ TEST(Decomposition, threads_may_decompose_at_once) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-}
-
-TEST(Decomposition, the_number_of_openmp_threads_stays) {
-  const int before = omp_get_max_threads();
-  qr(draw_matrix({5, 5}, 1));
-  EXPECT_EQ(omp_get_max_threads(), before);
 }
 
 }  // namespace

@@ -86,14 +86,9 @@ void run_all(const ops::KernelArgs& args) noexcept {
   Parts measure;
   kernel.parts(measure);
   const std::size_t slot_bytes = measure.used();
-  parallel_each(batch.slots, [&](std::int64_t slot) {
-    const OneBlasThread one;
-    Parts parts(args.scratch + batch.info_bytes + static_cast<std::size_t>(slot) * slot_bytes);
-    const auto room = kernel.parts(parts);
-    const std::int64_t end = (slot + 1) * batch.items / batch.slots;
-    for (std::int64_t i = slot * batch.items / batch.slots; i < end; ++i) {
-      info[i] = kernel.run(i, room);
-    }
+  parallel_seated(batch.items, batch.slots, [&](std::int64_t i, std::int64_t seat) {
+    Parts parts(args.scratch + batch.info_bytes + static_cast<std::size_t>(seat) * slot_bytes);
+    info[i] = kernel.run(i, kernel.parts(parts));
   });
   for (std::int64_t i = 0; i < batch.items; ++i) {
     if (info[i] == 0) continue;

@@ -1,9 +1,10 @@
 // Matrix products of stacks of matrices: how one is cut into the pieces that threads compute.
 //
 // A stack times one matrix is a single product with more rows. What is left is cut by items of the
-// stack, or each item by rows and columns, into as many equal pieces as threads can use; a piece is
-// computed alone, in scratch of its own, so threads never wait for each other. Where a piece ends
-// does not change a bit of the result.
+// stack, or each item by rows and columns, into equal pieces: as many as threads can use, or a few
+// times that where they are large, so that a thread that is held up is helped. A piece is computed
+// alone, in scratch of its thread's, so threads never wait for each other. Where a piece ends does
+// not change a bit of the result.
 //
 // An epilogue follows on each piece's rows, some at a time, or on the whole where pieces are ranges
 // of columns. Where the result has no memory, pieces are ranges of rows, and a thread makes some
@@ -25,6 +26,8 @@ namespace tenure::cpu {
 namespace {
 
 constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vectors
+constexpr std::int64_t kWorthARound = 64 * kWorthAThread;
+constexpr std::int64_t kMostRounds = 4;  // of pieces for each thread
 
 // Rows after which an epilogue follows: as many as stay in the cache, but not so few that fetching
 // B again for the next ones would show.
@@ -145,6 +148,7 @@ struct Cut {
   std::int64_t rows = 1;     // ranges of rows
   std::int64_t columns = 1;  // ranges of columns
   std::int64_t slots = 1;    // of scratch, and threads that can work at once
+  std::int64_t pieces() const { return rows * columns; }
 };
 
 // Scratch is booked for as many threads as the machine has, whatever is set when it is booked.
@@ -163,19 +167,27 @@ Cut cut(const Stack<T>& stack, std::int64_t slots) {
   Cut best{.slots = slots};
   if (stack.items % slots == 0 || stack.items >= 4 * slots) return best;
   const std::int64_t units = ceil_div(p.n, kTileColumns<T>);
-  std::int64_t least = 0;
-  for (std::int64_t columns = std::min(slots, units); columns >= 1; --columns) {
-    if (slots % columns != 0) continue;
-    const std::int64_t rows = std::min(p.m, slots / columns);
-    // Fetching a column of B costs about as much as multiplying it by three rows, and packing it
-    // as much as five more. Rows of A that several ranges of columns read are fetched anew by each,
-    // which shows where k is short.
-    const std::int64_t column = (p.read_b == ReadB::packed ? 8 : 3) * p.k;
-    const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
-    const std::int64_t cost = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + column);
-    if (least == 0 || cost < least) {
-      least = cost;
-      best = {rows, columns, slots};
+  // Fetching a column of B costs about as much as multiplying it by three rows, and packing it as
+  // much as two more, or five more if it lies across.
+  const bool packs_rows = pays_for_packing(p);
+  const std::int64_t column = (p.read_b == ReadB::packed ? 8 : packs_rows ? 5 : 3) * p.k;
+  const std::int64_t most_rounds =
+      std::clamp<std::int64_t>(work / (slots * kWorthARound), 1, kMostRounds);
+  double least = 0;
+  for (std::int64_t rounds = most_rounds; rounds >= 1; rounds /= 2) {  // more only if no slower
+    const std::int64_t pieces = slots * rounds;
+    for (std::int64_t columns = std::min(pieces, units); columns >= 1; --columns) {
+      if (pieces % columns != 0) continue;
+      const std::int64_t rows = std::min(p.m, pieces / columns);
+      // Rows of A that several ranges of columns read are fetched anew by each, which shows where k
+      // is short.
+      const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
+      const std::int64_t piece = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + column);
+      const double cost = static_cast<double>(piece) * static_cast<double>(rounds);
+      if (least == 0 || cost < 0.97 * least || (cost < least && best.pieces() == pieces)) {
+        least = cost;
+        best = {rows, columns, slots};
+      }
     }
   }
   return best;
@@ -216,6 +228,7 @@ void multiply_piece(const Stack<T>& stack, const Cut& cut, std::int64_t index, T
   p.m = (row + 1) * p.m / cut.rows - first_row;
   p.n = std::min(p.n, last_column) - first_column;
   p.panels = panels;
+  if (panels != nullptr && pays_for_packing(p)) p.read_b = ReadB::packed;
   multiply_rows(p, item * stack.product.m * stack.product.n + first_row * p.c_row,
                 cut.columns == 1 ? epilogue : ops::Epilogue());
 }
@@ -263,6 +276,15 @@ void multiply_in_pieces(const Stack<T>& stack, const InPieces<T>& pieces, std::b
   }
 }
 
+// B in the form that packed_b() asks for.
+template <class T>
+void read_form(Product<T>& p, const std::byte* form) {
+  p.b = reinterpret_cast<const T*>(form);
+  p.b_row = p.n;
+  p.b_col = 1;
+  p.read_b = ReadB::in_place;
+}
+
 template <class T>
 void matmul_float(const ops::KernelArgs& args) noexcept {
   Stack<T> stack = stack_of<T>(args);
@@ -274,36 +296,29 @@ void matmul_float(const ops::KernelArgs& args) noexcept {
     return;
   }
   p.read_b = how_to_read_b(p);
-  if (args.form != nullptr) {
-    p.b = reinterpret_cast<const T*>(args.form);
-    p.b_row = p.n;
-    p.b_col = 1;
-    p.read_b = ReadB::in_place;
-  }
+  if (args.form != nullptr) read_form(p, args.form);
   if (args.in_pieces) {
     const InPieces<T> pieces(stack);
     const std::int64_t rows = stack.items * p.m;
     const std::int64_t slots = std::min<std::int64_t>(pieces.slots, num_threads());
-    parallel_each(slots, [&](std::int64_t slot) {
+    // Where B must be packed, each range of rows packs it.
+    const std::int64_t ranges =
+        slots * (p.read_b == ReadB::packed
+                     ? 1
+                     : std::clamp<std::int64_t>(rows / (slots * kRowsAtOnce), 1, kMostRounds));
+    parallel_seated(ranges, slots, [&](std::int64_t range, std::int64_t seat) {
       multiply_in_pieces(stack, pieces,
-                         args.scratch + static_cast<std::size_t>(slot) * pieces.slot_bytes,
-                         slot * rows / slots, (slot + 1) * rows / slots, args.epilogue);
+                         args.scratch + static_cast<std::size_t>(seat) * pieces.slot_bytes,
+                         range * rows / ranges, (range + 1) * rows / ranges, args.epilogue);
     });
     return;
   }
   p.panels = reinterpret_cast<T*>(args.scratch);
   const Cut c = cut(stack, std::min<std::int64_t>(max_slots(), num_threads()));
-  if (stack.items * c.rows * c.columns == 1) {
-    multiply_rows(p, 0, args.epilogue);
-    return;
-  }
-  const std::int64_t pieces = stack.items * c.rows * c.columns;
-  parallel_each(c.slots, [&](std::int64_t slot) {
+  parallel_seated(stack.items * c.pieces(), c.slots, [&](std::int64_t piece, std::int64_t seat) {
     T* panels = p.panels;
-    if (panels != nullptr) panels += slot * static_cast<std::int64_t>(panel_bytes(p) / sizeof(T));
-    for (std::int64_t i = slot * pieces / c.slots; i < (slot + 1) * pieces / c.slots; ++i) {
-      multiply_piece(stack, c, i, panels, args.epilogue);
-    }
+    if (panels != nullptr) panels += seat * static_cast<std::int64_t>(panel_bytes(p) / sizeof(T));
+    multiply_piece(stack, c, piece, panels, args.epilogue);
   });
   if (args.epilogue && c.columns > 1) {
     parallel_for(args.out[0].numel(), kSerialMathElements,
@@ -321,7 +336,9 @@ std::size_t float_scratch_bytes(const ops::KernelArgs& args) noexcept {
     const InPieces<T> pieces(stack);
     return static_cast<std::size_t>(pieces.slots) * pieces.slot_bytes;
   }
-  if (p.k == 0 || p.read_b != ReadB::packed || args.form != nullptr) return 0;
+  if (p.k == 0) return 0;
+  if (args.form != nullptr) read_form(p, args.form);
+  if (p.read_b != ReadB::packed && !pays_for_packing(p)) return 0;
   return static_cast<std::size_t>(cut(stack, max_slots()).slots) * panel_bytes(p);
 }
 

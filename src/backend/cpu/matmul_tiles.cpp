@@ -1,5 +1,7 @@
 #include "backend/cpu/matmul_tiles.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -235,14 +237,46 @@ void pack_panel(const T* HWY_RESTRICT src, std::int64_t src_col, std::int64_t k,
   }
 }
 
-// A block of a transposed B as panels two vectors wide, each k rows high.
+// The same of a B whose rows lie as C's do: dst[p * width + j] = src[p * src_row + j].
 template <class T>
-void pack_b(const T* HWY_RESTRICT b, std::int64_t b_col, std::int64_t k, std::int64_t columns,
-            T* HWY_RESTRICT dst) {
+void copy_panel(const T* HWY_RESTRICT src, std::int64_t src_row, std::int64_t k,
+                std::int64_t columns, T* HWY_RESTRICT dst, std::int64_t width) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (columns == width) {
+    for (std::int64_t p = 0; p < k; ++p) {
+      const auto left = hn::LoadU(d, src), right = hn::LoadU(d, src + lanes);
+      hn::StoreU(left, d, dst);
+      hn::StoreU(right, d, dst + lanes);
+      src += src_row;
+      dst += width;
+    }
+  } else {
+    for (std::int64_t p = 0; p < k; ++p) {
+      std::memcpy(dst + p * width, src + p * src_row,
+                  static_cast<std::size_t>(columns) * sizeof(T));
+    }
+  }
+}
+
+// A block of B as panels two vectors wide, each k rows high.
+template <class T>
+void pack_b(const T* HWY_RESTRICT b, std::int64_t b_row, std::int64_t b_col, std::int64_t k,
+            std::int64_t columns, T* HWY_RESTRICT dst) {
+  constexpr std::int64_t kRowsAtOnce = 16;
   const std::int64_t width = 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  for (std::int64_t j = 0; j < columns; j += width) {
-    pack_panel(b + j * b_col, b_col, k, std::min(width, columns - j), dst, width);
-    dst += width * k;
+  if (b_col == 1) {  // a few rows at a time, so that they are fetched as they lie
+    for (std::int64_t p = 0; p < k; p += kRowsAtOnce) {
+      const std::int64_t rows = std::min(kRowsAtOnce, k - p);
+      for (std::int64_t j = 0; j < columns; j += width) {
+        copy_panel(b + p * b_row + j, b_row, rows, std::min(width, columns - j),
+                   dst + j * k + p * width, width);
+      }
+    }
+  } else {
+    for (std::int64_t j = 0; j < columns; j += width) {
+      pack_panel(b + j * b_col, b_col, k, std::min(width, columns - j), dst + j * k, width);
+    }
   }
 }
 
@@ -255,14 +289,16 @@ void multiply_all(const Product<T>& product) {
   const std::int64_t row_tiles = (product.m + kTileRows - 1) / kTileRows;
   const std::int64_t blocks = (product.k + kBlockDepth<T> - 1) / kBlockDepth<T>;
   // A single row of tiles reads every block of B once.
-  const std::int64_t block_columns = row_tiles == 1 && !pack ? product.n : kBlockColumns;
+  const std::int64_t at_once = pack             ? packed_columns(product)
+                               : row_tiles == 1 ? product.n
+                                                : block_columns();
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t first = block * product.k / blocks;
     const std::int64_t k = (block + 1) * product.k / blocks - first;
-    for (std::int64_t column = 0; column < product.n; column += block_columns) {
-      const std::int64_t columns = std::min(block_columns, product.n - column);
+    for (std::int64_t column = 0; column < product.n; column += at_once) {
+      const std::int64_t columns = std::min(at_once, product.n - column);
       const T* b = product.b + first * product.b_row + column * product.b_col;
-      if (pack) pack_b(b, product.b_col, k, columns, product.panels);
+      if (pack) pack_b(b, product.b_row, product.b_col, k, columns, product.panels);
       for (std::int64_t t = 0; t < row_tiles; ++t) {
         const std::int64_t row = t * product.m / row_tiles;
         const int rows = static_cast<int>((t + 1) * product.m / row_tiles - row);
@@ -291,6 +327,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tenure::cpu {
+
+std::int64_t block_columns() {
+  static const std::int64_t columns = [] {
+    const long second_cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 where it is not known
+    return second_cache >= 2 * 1024 * 1024 ? 512 : 256;
+  }();
+  return columns;
+}
 
 HWY_EXPORT(tiles_f32);
 HWY_EXPORT(tiles_f64);

@@ -5,10 +5,10 @@
 // two vectors of B, broadcasts one element of every row of A, and multiplies and adds. Only reuse
 // from cache makes that fast, so k is cut into blocks of kBlockDepth and n into kBlockColumns: a
 // block of B stays in the second cache while the rows of A pass over it, a tile's rows of A stay in
-// the first. B is read where it lies, which measured faster here than packing it first, whatever
-// its width; only a transposed B, whose columns are what lies together, is packed into panels two
-// vectors wide. Rows of A so far apart that they evict each other are copied to the stack, a tile
-// at a time.
+// the first. B is packed first, into panels two vectors wide: where its columns are what lies
+// together, and where enough rows of A pass over it to pay for that. A B whose rows lie whole pages
+// apart, as those of every power of two from 1024 on, fits no cache otherwise: its rows evict each
+// other. Rows of A that do are copied to the stack, a tile at a time.
 //
 // Every element of C is summed in the order of k within a block of k, and then in the order of the
 // blocks. So its bits depend neither on the tile it fell into nor on how the product was cut.
@@ -43,7 +43,8 @@ struct Product {
   bool accumulate = false;  // add to C; not by dots
 };
 
-inline constexpr std::int64_t kBlockColumns = 256;
+// Of B, what stays in the second cache. The depth is the same everywhere: bits depend on it.
+std::int64_t block_columns();
 template <class T>
 inline constexpr std::int64_t kBlockDepth = 2048 / static_cast<std::int64_t>(sizeof(T));
 
@@ -51,13 +52,28 @@ inline constexpr std::int64_t kBlockDepth = 2048 / static_cast<std::int64_t>(siz
 template <class T>
 inline constexpr std::int64_t kTileColumns = 128 / static_cast<std::int64_t>(sizeof(T));
 
-// Room for the largest block of B that is packed at once.
+// Columns of B that are packed at once: few where few rows of A pass over them.
+template <class T>
+std::int64_t packed_columns(const Product<T>& product) {
+  return product.m < 128 ? 2 * kTileColumns<T> : block_columns();
+}
+
+// Room for the largest block of B that is packed at once, by this product or a piece of it.
 template <class T>
 std::size_t panel_bytes(const Product<T>& product) {
   const std::int64_t tiles = (product.n + kTileColumns<T> - 1) / kTileColumns<T>;
-  const std::int64_t columns = std::min(kBlockColumns, tiles * kTileColumns<T>);
+  const std::int64_t columns = std::min(packed_columns(product), tiles * kTileColumns<T>);
   const std::int64_t depth = std::min(kBlockDepth<T>, product.k);
   return static_cast<std::size_t>(columns * depth) * sizeof(T);
+}
+
+// Whether so many rows pay for packing a B whose rows lie as C's do. The result is the same.
+template <class T>
+bool pays_for_packing(const Product<T>& product) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  if (product.read_b != ReadB::in_place) return false;
+  const bool collides = product.b_row * kSize % 4096 == 0;
+  return product.m >= (collides ? 8 : 32) && product.k * product.n * kSize >= 256 * 1024;
 }
 
 template <class T>

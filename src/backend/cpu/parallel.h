@@ -1,8 +1,16 @@
-// The one way kernels use several threads: OpenMP, one team at a time.
+// The one way kernels use several threads: a pool of our own.
 //
-// Two teams on two cores cost several times what running serially does, so a team needs a token; a
-// host thread that does not get it runs its kernel alone. Chunks never depend on the number of
-// threads unless the kernel's result does not depend on the chunks.
+// Work is cut into chunks, more than there are threads. The host thread that has the work goes
+// through them itself, and workers that have nothing to do help. Each begins with a share of its
+// own, so that a thread meets the same memory from one operation to the next, and then goes on with
+// what the others have not begun. Nobody waits for a worker that does not come: a core that other
+// processes take away delays the chunk it had begun and nothing else. Several host threads may have
+// work at once; together they use as many threads as one would.
+//
+// Who waits spins for as long as it takes to wake a thread, and then sleeps.
+//
+// Chunks never depend on the number of threads unless the kernel's result does not depend on the
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -13,60 +21,64 @@ namespace tenure::cpu {
 // Below this many elements of cheap work a kernel stays on its own thread.
 inline constexpr std::int64_t kSerialElements = 32 * 1024;
 
+// How many threads a kernel may use, its own included: what was set, OMP_NUM_THREADS, or the
+// processors that this process may run on.
 int num_threads();
-void set_num_threads(int threads);
-
-// The right to run a team; `threads` is 1 for whoever did not get it. Held while in scope.
-class Team {
- public:
-  explicit Team(std::int64_t wanted) noexcept;
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  int threads() const { return threads_; }
-
- private:
-  int threads_ = 1;
-};
+void set_num_threads(int threads);  // 0: as if it had never been set
 
 namespace detail {
-using RangeFn = void (*)(void* context, std::int64_t begin, std::int64_t end);
-void parallel_for(std::int64_t count, std::int64_t grain, RangeFn fn, void* context) noexcept;
+// `seat` is less than the number of threads; no two that work at the same time have the same.
+using ChunkFn = void (*)(void* context, std::int64_t begin, std::int64_t end, int seat);
+struct Work {
+  ChunkFn fn;
+  void* context;
+  std::int64_t count;
+  std::int64_t chunk;
+};
+void run(const Work& work, std::int64_t threads) noexcept;
+std::int64_t chunk_of_elements(std::int64_t count, std::int64_t grain) noexcept;
+std::int64_t chunk_of_pieces(std::int64_t count) noexcept;
+
+template <class F>
+void run(std::int64_t count, std::int64_t chunk, std::int64_t threads, F& fn) noexcept {
+  const ChunkFn call = [](void* context, std::int64_t begin, std::int64_t end, int seat) {
+    (*static_cast<F*>(context))(begin, end, seat);
+  };
+  run({call, const_cast<void*>(static_cast<const void*>(&fn)), count, chunk}, threads);
+}
 }  // namespace detail
 
 // Calls fn(begin, end) over disjoint ranges that cover [0, count), each but the last a multiple of
-// 16 long, at least `grain` long where there are several; on several threads when it pays.
+// 16 long; on several threads where each gets at least `grain`.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t grain, F&& fn) noexcept {
   if (count <= grain) {
     if (count > 0) fn(std::int64_t{0}, count);
     return;
   }
-  detail::parallel_for(
-      count, grain,
-      [](void* context, std::int64_t begin, std::int64_t end) {
-        (*static_cast<std::remove_reference_t<F>*>(context))(begin, end);
-      },
-      const_cast<void*>(static_cast<const void*>(&fn)));
+  auto range = [&fn](std::int64_t begin, std::int64_t end, int) { fn(begin, end); };
+  detail::run(count, detail::chunk_of_elements(count, grain), (count + grain - 1) / grain, range);
+}
+
+// Calls fn(index, seat) for every index in [0, count), each as one piece of work, on at most
+// `threads` threads: `seat` tells which scratch of a thread is free.
+template <class F>
+void parallel_seated(std::int64_t count, std::int64_t threads, F&& fn) noexcept {
+  auto pieces = [&fn](std::int64_t begin, std::int64_t end, int seat) {
+    for (std::int64_t i = begin; i < end; ++i) fn(i, static_cast<std::int64_t>(seat));
+  };
+  if (count == 1) {
+    pieces(0, 1, 0);
+    return;
+  }
+  detail::run(count, detail::chunk_of_pieces(count), threads, pieces);
 }
 
 // Calls fn(index) for every index in [0, count), each as one piece of work: for reductions, whose
 // pieces must not depend on the number of threads.
 template <class F>
 void parallel_each(std::int64_t count, F&& fn) noexcept {
-  if (count == 1) {
-    fn(std::int64_t{0});
-    return;
-  }
-  auto run = [&fn](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) fn(i);
-  };
-  detail::parallel_for(
-      count, 0,
-      [](void* context, std::int64_t begin, std::int64_t end) {
-        (*static_cast<decltype(run)*>(context))(begin, end);
-      },
-      &run);
+  parallel_seated(count, count, [&fn](std::int64_t index, std::int64_t) { fn(index); });
 }
 
 }  // namespace tenure::cpu
