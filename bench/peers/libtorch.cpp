@@ -79,7 +79,7 @@ void reduce(bench::Runner& runner) {
 }
 
 void matmul(bench::Runner& runner) {
-  for (const std::int64_t n : {64, 256, 512, 1024}) {
+  for (const std::int64_t n : {64, 256, 512, 1024, 2048, 4096}) {
     inference(runner, "matmul_" + std::to_string(n), [n](Row& row) {
       const at::Tensor a = at::rand({n, n});
       const at::Tensor b = at::rand({n, n});

@@ -28,6 +28,8 @@ namespace {
 constexpr std::int64_t kWorthAThread = 8192;  // multiply-adds of 64-byte vectors
 constexpr std::int64_t kWorthARound = 64 * kWorthAThread;
 constexpr std::int64_t kMostRounds = 4;  // of pieces for each thread
+constexpr double kWorthFewerRounds = 0.92;
+constexpr std::int64_t kNearBytes = 512 * 1024;
 
 // Rows after which an epilogue follows: as many as stay in the cache, but not so few that fetching
 // B again for the next ones would show.
@@ -167,25 +169,33 @@ Cut cut(const Stack<T>& stack, std::int64_t slots) {
   Cut best{.slots = slots};
   if (stack.items % slots == 0 || stack.items >= 4 * slots) return best;
   const std::int64_t units = ceil_div(p.n, kTileColumns<T>);
-  // Fetching a column of B costs about as much as multiplying it by three rows, and packing it as
-  // much as two more, or five more if it lies across.
-  const bool packs_rows = pays_for_packing(p);
-  const std::int64_t column = (p.read_b == ReadB::packed ? 8 : packs_rows ? 5 : 3) * p.k;
+  const std::int64_t block_units = block_columns() / kTileColumns<T>;
+  // In multiply-adds of two vectors: fetching a column of B costs about as much as multiplying it
+  // by three rows, and packing it as much as two more, or five more if it lies across. A row of an
+  // A that is in no near cache costs as much as one vector of columns, for each block of columns.
+  const std::int64_t column = (p.read_b == ReadB::packed ? 8 : pays_for_packing(p) ? 5 : 3) * p.k;
+  const bool far = p.m * p.k * static_cast<std::int64_t>(sizeof(T)) > kNearBytes;
+  const auto cost_of = [&](std::int64_t rows, std::int64_t columns) {
+    const std::int64_t height = ceil_div(p.m, rows), width = ceil_div(units, columns);
+    // Rows of A that several ranges of columns read are fetched anew by each, which shows where k
+    // is short.
+    const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
+    const std::int64_t fetches = far ? height * p.k * ceil_div(width, block_units) : 0;
+    return static_cast<double>(width * (height * row + column) + fetches);
+  };
+  double least = 0;
   const std::int64_t most_rounds =
       std::clamp<std::int64_t>(work / (slots * kWorthARound), 1, kMostRounds);
-  double least = 0;
-  for (std::int64_t rounds = most_rounds; rounds >= 1; rounds /= 2) {  // more only if no slower
+  for (std::int64_t rounds = most_rounds; rounds >= 1; rounds /= 2) {
     const std::int64_t pieces = slots * rounds;
+    // Fewer rounds have to be worth it.
+    double least_here = rounds == most_rounds ? 0 : least * kWorthFewerRounds;
     for (std::int64_t columns = std::min(pieces, units); columns >= 1; --columns) {
       if (pieces % columns != 0) continue;
       const std::int64_t rows = std::min(p.m, pieces / columns);
-      // Rows of A that several ranges of columns read are fetched anew by each, which shows where k
-      // is short.
-      const std::int64_t row = p.k + (columns > 1 ? 16 : 0);
-      const std::int64_t piece = ceil_div(units, columns) * (ceil_div(p.m, rows) * row + column);
-      const double cost = static_cast<double>(piece) * static_cast<double>(rounds);
-      if (least == 0 || cost < 0.97 * least || (cost < least && best.pieces() == pieces)) {
-        least = cost;
+      const double cost = cost_of(rows, columns) * static_cast<double>(rounds);
+      if (least_here == 0 || cost < least_here) {
+        least = least_here = cost;
         best = {rows, columns, slots};
       }
     }
