@@ -2,7 +2,7 @@ JOBS ?= $(shell nproc)
 ONLY ?=
 SECONDS ?= 60
 
-.PHONY: help demo test package fuzz bench docs lint sanitize clean
+.PHONY: help demo test package fuzz bench bench-busy docs lint sanitize clean
 .NOTPARALLEL:
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo 'make package          Debian packages and an archive that runs anywhere, in build/packages'
 	@echo 'make fuzz [SECONDS=n] new random programs for n seconds; 0 for ever'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
+	@echo 'make bench-busy       the same beside processes that take the cores away'
 	@echo 'make docs             the documentation, as pages in build/docs'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
@@ -58,6 +59,12 @@ bench:
 		-DTENURE_BENCH=ON -DTENURE_TESTS=OFF -DTENURE_LIFETIMES=OFF
 	@cmake --build build/release-nolife -j$(JOBS) --target bench_tenure
 	@ONLY='$(ONLY)' bench/run
+
+bench-busy:
+	@tools/setup base bench
+	@cmake --preset release --log-level=WARNING -DTENURE_BENCH=ON
+	@cmake --build --preset release -j$(JOBS) --target bench
+	@ONLY='$(ONLY)' bench/busy
 
 docs:
 	@tools/setup base docs

@@ -15,6 +15,7 @@ namespace {
 // miss them all.
 constexpr double kRepetitionSeconds = 0.01;
 constexpr double kRowSeconds = 0.25;
+constexpr double kMedianSeconds = 3;
 constexpr int kLeastRepetitions = 9;
 constexpr int kWarmIterations = 16;  // before counting
 constexpr int kCountedIterations = 8;
@@ -53,6 +54,8 @@ const char* name(Cores place) {
 void Row::run(const std::vector<Loop>& loops, int batch) {
   if (counters_ != nullptr) {
     count(loops.front(), batch);
+  } else if (median_) {
+    time_median(loops.front(), batch);
   } else {
     time(loops, batch);
   }
@@ -89,6 +92,18 @@ void Row::time(const std::vector<Loop>& loops, int batch) {
   std::fflush(stdout);
 }
 
+void Row::time_median(const Loop& loop, int batch) const {
+  calibrate(loop);
+  std::vector<double> taken;
+  for (double spent = 0; spent < kMedianSeconds; spent += taken.back()) {
+    taken.push_back(seconds(loop, 1));
+  }
+  const auto middle = taken.begin() + static_cast<std::ptrdiff_t>(taken.size() / 2);
+  std::nth_element(taken.begin(), middle, taken.end());
+  std::printf("{\"name\": \"%s\", \"us\": %.6f}\n", name_.c_str(), *middle * 1e6 / batch);
+  std::fflush(stdout);
+}
+
 void Row::report(const std::function<Figures()>& figures) const {
   if (counters_ != nullptr) return;
   std::printf("{\"name\": \"%s\"", name_.c_str());
@@ -111,13 +126,16 @@ void Row::count(const Loop& loop, int batch) const {
 }
 
 Runner::Runner(int argc, char** argv, const Counters* counters)
-    : missing_(argv + 1, argv + argc), all_(argc <= 1), counters_(counters) {}
+    : missing_(argv + 1, argv + argc),
+      median_(std::erase(missing_, "--median") > 0),
+      all_(missing_.empty()),
+      counters_(counters) {}
 
 void Runner::row(std::string_view name, const std::function<void(Row&)>& body) {
   const auto asked = std::find(missing_.begin(), missing_.end(), name);
   if (asked == missing_.end() && !all_) return;
   if (asked != missing_.end()) missing_.erase(asked);
-  Row row(name, counters_);
+  Row row(name, counters_, median_);
   body(row);
 }
 

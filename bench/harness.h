@@ -9,7 +9,9 @@
 //     });
 //   }
 //
-// A program measures either time or memory, never both: counters would cost time.
+// A program measures either time or memory, never both: counters would cost time. With --median
+// among its arguments it tells the median of single iterations in place of the least: what a user
+// of a busy machine meets.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +46,8 @@ using Loop = std::function<void(std::int64_t times)>;
 
 class Row {
  public:
-  Row(std::string_view name, const Counters* counters) : name_(name), counters_(counters) {}
+  Row(std::string_view name, const Counters* counters, bool median)
+      : name_(name), counters_(counters), median_(median) {}
 
   // `fn` is one iteration, or `batch` of them; what is reported is for one.
   template <class F>
@@ -75,10 +78,12 @@ class Row {
   }
   void run(const std::vector<Loop>& loops, int batch);
   void time(const std::vector<Loop>& loops, int batch);
+  void time_median(const Loop& loop, int batch) const;
   void count(const Loop& loop, int batch) const;
 
   std::string name_;
   const Counters* counters_;
+  bool median_;
 };
 
 class Runner {
@@ -92,6 +97,7 @@ class Runner {
 
  private:
   std::vector<std::string> missing_;  // asked for and not met yet
+  bool median_;
   bool all_;
   const Counters* counters_;
 };

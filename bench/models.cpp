@@ -22,14 +22,18 @@ Trained forecast(const nn::Layer& layer, const Shape& batch) {
           random::uniform({batch[0], 1})};
 }
 
+Trained perceptron(std::int64_t inputs, std::int64_t units, std::int64_t examples) {
+  return {
+      nn::Sequential({nn::Dense({.units = units, .activation = "relu", .input_shape = {inputs}}),
+                      nn::Dense({.units = units, .activation = "relu"}), nn::Dense({.units = 10})}),
+      crossentropy(), random::uniform({examples, inputs}), random_labels(examples, 10)};
+}
+
 }  // namespace
 
-Trained mlp(std::int64_t examples) {
-  return {
-      nn::Sequential({nn::Dense({.units = 512, .activation = "relu", .input_shape = {784}}),
-                      nn::Dense({.units = 512, .activation = "relu"}), nn::Dense({.units = 10})}),
-      crossentropy(), random::uniform({examples, 784}), random_labels(examples, 10)};
-}
+Trained mlp(std::int64_t examples) { return perceptron(784, 512, examples); }
+
+Trained small_mlp() { return perceptron(64, 128, 64); }
 
 Trained rnn() {
   return forecast(nn::SimpleRNN({.units = 128, .input_shape = {100, 32}}), {32, 100, 32});

@@ -20,6 +20,7 @@ struct Trained {
 };
 
 Trained mlp(std::int64_t examples = 64);
+Trained small_mlp();  // 64-128-128-10
 Trained rnn();
 Trained lstm();
 Trained cnn();

@@ -13,6 +13,7 @@ void training(Runner& runner) {
   for (const auto& [name, make] : models::kAll) {
     runner.row(std::string(name) + "_train", [&](Row& row) { row.measure(make().compile()); });
   }
+  runner.row("small_train", [](Row& row) { row.measure(models::small_mlp().compile()); });
   runner.row("mlp_train_fit", [](Row& row) {
     constexpr int kSteps = 32;
     const models::Trained mlp = models::mlp(kSteps * 64).compile();

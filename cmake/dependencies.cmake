@@ -5,8 +5,9 @@ find_package(dlpack REQUIRED)
 find_package(kissfft REQUIRED COMPONENTS SHARED float)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
-# LAPACK, in the build that has no threads of its own.
-find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-serial REQUIRED)
+# LAPACK, in the build whose threads are OpenMP's: it can be told to use one. (Called from several
+# threads at once, the build without threads gives wrong results.)
+find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 # Its own CMake package asks for programs that are packaged apart.
 find_library(LIBZIP_LIBRARY zip REQUIRED)
 mark_as_advanced(OPENBLAS_LIBRARY LIBZIP_LIBRARY)
@@ -28,4 +29,4 @@ endif()
 target_link_libraries(tenure_build INTERFACE
   Threads::Threads fmt::fmt hwy::hwy dlpack::dlpack
   kissfft::kissfft-float nlohmann_json::nlohmann_json ZLIB::ZLIB
-  "${OPENBLAS_LIBRARY}" "${LIBZIP_LIBRARY}")
+  "${OPENBLAS_LIBRARY}" gomp "${LIBZIP_LIBRARY}")

@@ -50,7 +50,8 @@ class Model {
 
 class Mlp final : public Model {
  public:
-  Mlp() {
+  explicit Mlp(std::int64_t inputs = 784, std::int64_t units = 512)
+      : layers_{{inputs, units}, {units, units}, {units, 10}}, x_(at::rand({64, inputs})) {
     for (const Linear& layer : layers_) own(layer);
   }
   Tensor loss() const override {
@@ -59,8 +60,8 @@ class Mlp final : public Model {
   }
 
  private:
-  std::vector<Linear> layers_{{784, 512}, {512, 512}, {512, 10}};
-  Tensor x_ = at::rand({64, 784});
+  std::vector<Linear> layers_;
+  Tensor x_;
   Tensor classes_ = at::randint(0, 10, {64}, at::kLong);
 };
 
@@ -253,6 +254,7 @@ Make make(A... args) {
 void training(Runner& runner) {
   rows_of(runner, "mlp", {make<Mlp>()});
   train_row(runner, "mlp_train_fit", {make<Mlp>()});
+  train_row(runner, "small_train", {make<Mlp>(64, 128)});
   rows_of(runner, "rnn", {make<Rnn>()});
   rows_of(runner, "lstm", {make<Lstm>()});
   rows_of(runner, "cnn",

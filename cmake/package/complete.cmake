@@ -4,7 +4,7 @@ set(root "${CPACK_TEMPORARY_INSTALL_DIRECTORY}")
 if(CPACK_GENERATOR STREQUAL "DEB")
   # For dpkg-shlibdeps, to whom any build of OpenBLAS is as good as the one we are linked with.
   foreach(component library program)
-    file(WRITE "${root}/${component}/debian/shlibs.local" "libopenblas 0 libopenblas0-serial\n")
+    file(WRITE "${root}/${component}/debian/shlibs.local" "libopenblas 0 libopenblas0-openmp\n")
   endforeach()
   return()
 endif()

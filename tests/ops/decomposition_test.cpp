@@ -4,6 +4,7 @@
 #include <limits>
 #include <thread>
 
+#include "backend/cpu/lapack.h"
 #include "case.h"
 
 namespace tenure::testing {
@@ -210,6 +211,25 @@ TEST(Decomposition, threads_may_decompose_at_once) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// A build of LAPACK that is not made for this mixes up what two threads compute.
+TEST(Decomposition, a_stack_on_several_threads_gives_the_bits_of_one) {
+  const int before = num_threads();
+  const Tensor a = draw_matrix({40, 32, 32}, 2) + eye(32) * 8.f, b = draw_matrix({40, 32, 32}, 3);
+  const auto bits_on = [&](int threads) {
+    set_num_threads(threads);
+    return std::pair(bits_of(triangular_solve(a, b)), bits_of(solve(a, b)));
+  };
+  const auto alone = bits_on(1);
+  for (int round = 0; round < 50; ++round) EXPECT_TRUE(bits_on(2 + round % 3) == alone) << round;
+  set_num_threads(before);
+}
+
+TEST(Decomposition, the_number_of_openmp_threads_stays) {
+  const int before = omp_get_max_threads();
+  qr(draw_matrix({5, 5}, 1));
+  EXPECT_EQ(omp_get_max_threads(), before);
 }
 
 }  // namespace

@@ -104,10 +104,10 @@ class DebianPackages(unittest.TestCase):
     def test_headers_need_the_library_they_describe_and_nothing_else(self):
         self.assertEqual(needs("libtenure-dev"), [f"libtenure{ABI} (= {VERSION})"])
 
-    def test_the_build_of_openblas_without_threads_is_asked_for(self):
+    def test_the_build_of_openblas_that_can_be_told_its_threads_is_asked_for(self):
         for package in (f"libtenure{ABI}", "tenure"):
             openblas = [need for need in needs(package) if "openblas" in need]
-            self.assertEqual(openblas, ["libopenblas0-serial"])
+            self.assertEqual(openblas, ["libopenblas0-openmp"])
 
     def test_nothing_carries_symbols_for_a_debugger(self):
         for path in (f"usr/lib/libtenure.so.{VERSION}", "usr/bin/tenure"):
@@ -134,7 +134,7 @@ class DebianPackages(unittest.TestCase):
         report = self.root.run("/usr/bin/tenure", "doctor")
         self.assertIn("all is well", report)
         self.assertRegex(report, rf"Tenure +{re.escape(VERSION)},")
-        self.assertRegex(report, r"OpenBLAS .*SINGLE_THREADED")
+        self.assertIn("USE_OPENMP", report)
 
     def test_a_program_that_cmake_built_runs_there(self):
         self.check_runs(build_with_cmake(self.root.folder / "usr"))

@@ -87,6 +87,7 @@ void run_all(const ops::KernelArgs& args) noexcept {
   kernel.parts(measure);
   const std::size_t slot_bytes = measure.used();
   parallel_seated(batch.items, batch.slots, [&](std::int64_t i, std::int64_t seat) {
+    const OneBlasThread one;
     Parts parts(args.scratch + batch.info_bytes + static_cast<std::size_t>(seat) * slot_bytes);
     info[i] = kernel.run(i, kernel.parts(parts));
   });

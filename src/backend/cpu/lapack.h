@@ -1,14 +1,30 @@
 // The routines of LAPACK and BLAS that kernels use, for float and double. Matrices are theirs:
 // column-major, so a row-major one appears transposed.
 //
-// The library is OpenBLAS built without threads of its own. Its routines may be called from several
-// threads at once.
+// The library is OpenBLAS built with OpenMP; it must not start threads of its own beside ours,
+// which OneBlasThread sees to. Its routines may be called from several threads at once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+extern "C" {  // of OpenMP, which is used for nothing else
+int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
+}
+
 namespace tenure::cpu {
+
+class OneBlasThread {
+ public:
+  OneBlasThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneBlasThread() { omp_set_num_threads(before_); }
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+
+ private:
+  int before_;  // this thread's setting; others keep theirs
+};
 
 namespace lapack {
 

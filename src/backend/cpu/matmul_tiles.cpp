@@ -122,10 +122,31 @@ constexpr Tiles<T> kTiles =
           {&full_tile<r + 1, 2, T>...}, {&partial_tile<r + 1, T>...}, {&full_tile<w + 1, 4, T>...}};
     }(std::make_integer_sequence<int, kTileRows>(), std::make_integer_sequence<int, kWideRows>());
 
+// The rows of A that the next tiles read, fetched while these are computed: some with each pair of
+// vectors of B. Where rows lie far apart, the processor does not see them coming.
+template <class T>
+struct RowsAhead {
+  const T* row = nullptr;
+  std::int64_t distance = 0;
+  std::int64_t elements = 0;  // of a row
+  std::int64_t rows = 0;
+  std::int64_t at_once = 0;
+
+  void fetch() {
+    for (std::int64_t i = std::min(rows, at_once); i > 0; --i) {
+      constexpr auto kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+      for (std::int64_t p = 0; p < elements; p += kLine) __builtin_prefetch(row + p, 0, 2);
+      row += distance;
+      --rows;
+    }
+  }
+};
+
 // Rows of C that one tile covers, times all columns of B's block. `panel` is the distance between
 // pairs of vectors of B.
 template <class T>
-void row_of_tiles(TileArgs<T> args, int rows, std::int64_t columns, std::int64_t panel) {
+void row_of_tiles(TileArgs<T> args, int rows, std::int64_t columns, std::int64_t panel,
+                  RowsAhead<T> ahead) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const auto index = static_cast<std::size_t>(rows - 1);
   if (rows <= kWideRows && panel == 2 * lanes) {
@@ -136,6 +157,7 @@ void row_of_tiles(TileArgs<T> args, int rows, std::int64_t columns, std::int64_t
     }
   }
   for (; columns >= 2 * lanes; columns -= 2 * lanes) {
+    ahead.fetch();
     kTiles<T>.full[index](args);
     args.b += panel;
     args.c += 2 * lanes;
@@ -237,6 +259,8 @@ void pack_panel(const T* HWY_RESTRICT src, std::int64_t src_col, std::int64_t k,
   }
 }
 
+constexpr std::int64_t kRowsAtOnce = 16;
+
 // The same of a B whose rows lie as C's do: dst[p * width + j] = src[p * src_row + j].
 template <class T>
 void copy_panel(const T* HWY_RESTRICT src, std::int64_t src_row, std::int64_t k,
@@ -245,6 +269,7 @@ void copy_panel(const T* HWY_RESTRICT src, std::int64_t src_row, std::int64_t k,
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   if (columns == width) {
     for (std::int64_t p = 0; p < k; ++p) {
+      __builtin_prefetch(src + kRowsAtOnce * src_row, 0, 2);
       const auto left = hn::LoadU(d, src), right = hn::LoadU(d, src + lanes);
       hn::StoreU(left, d, dst);
       hn::StoreU(right, d, dst + lanes);
@@ -263,7 +288,6 @@ void copy_panel(const T* HWY_RESTRICT src, std::int64_t src_row, std::int64_t k,
 template <class T>
 void pack_b(const T* HWY_RESTRICT b, std::int64_t b_row, std::int64_t b_col, std::int64_t k,
             std::int64_t columns, T* HWY_RESTRICT dst) {
-  constexpr std::int64_t kRowsAtOnce = 16;
   const std::int64_t width = 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   if (b_col == 1) {  // a few rows at a time, so that they are fetched as they lie
     for (std::int64_t p = 0; p < k; p += kRowsAtOnce) {
@@ -311,8 +335,16 @@ void multiply_all(const Product<T>& product) {
                          product.c_row,
                          k,
                          block > 0 || product.accumulate};
-        if (copy_rows) copy_a(args, rows, copy);
-        row_of_tiles(args, rows, columns, pack ? width * k : width);
+        RowsAhead<T> ahead;
+        if (copy_rows) {
+          if (product.a_col == 1 && t + 1 < row_tiles) {
+            const std::int64_t pairs = std::max<std::int64_t>(1, columns / width);
+            const std::int64_t next = (t + 2) * product.m / row_tiles - row - rows;
+            ahead = {args.a + rows * args.a_row, args.a_row, k, next, next / pairs + 1};
+          }
+          copy_a(args, rows, copy);
+        }
+        row_of_tiles(args, rows, columns, pack ? width * k : width, ahead);
       }
     }
   }
