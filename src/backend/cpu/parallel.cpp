@@ -250,9 +250,14 @@ class Pool {
       return hired;
     if (hiring_.exchange(true, std::memory_order_acquire)) return hired;
     hired = hired_.load(std::memory_order_relaxed);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's own threads
+    // Signals are for the program's own threads, but for those that tell of what a thread itself
+    // did.
+    sigset_t others, before;
+    sigfillset(&others);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) {
+      sigdelset(&others, own);
+    }
+    pthread_sigmask(SIG_BLOCK, &others, &before);
     try {
       for (; hired < wanted; ++hired) {
         std::thread([this, number = hired + 1] { serve(number); }).detach();
