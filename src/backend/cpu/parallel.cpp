@@ -27,6 +27,7 @@ namespace {
 // About what it costs to sleep and be woken, on a virtual machine; so waiting costs at most twice
 // what the best choice would have.
 constexpr std::chrono::microseconds kSpin{50};
+constexpr std::chrono::microseconds kLongSpin{1000};
 constexpr int kMostThreads = 64;     // one bit each
 constexpr int kRegions = 16;         // host threads that get help at the same time
 constexpr int kChunksPerThread = 4;  // of elements; so much of a lost core's share is lost at most
@@ -43,18 +44,19 @@ void pause() noexcept {
 #endif
 }
 
-// Whether `ready` became true within kSpin of when `soon` last was.
+// Whether `ready` became true within kSpin of when `soon` last was, and of kLongSpin.
 template <class Ready, class Soon>
 bool spin_until(Ready ready, Soon soon) noexcept {
   using Clock = std::chrono::steady_clock;
   if (ready()) return true;
   Clock::time_point now = Clock::now();
+  const Clock::time_point begin = now;
   for (Clock::time_point since = now; now - since < kSpin; now = Clock::now()) {
     for (int i = 0; i < 16; ++i) {
       pause();
       if (ready()) return true;
     }
-    if (soon()) since = now;
+    if (now - begin < kLongSpin && soon()) since = now;
   }
   return false;
 }
