@@ -1,19 +1,13 @@
 #include "memory/event_rings.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -145,76 +139,12 @@ void drain_ring(Ring& ring, RecordVisitor& visitor) {
   }
 }
 
-std::int64_t system_now() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-#ifdef __x86_64__
-// The processor's own count, which takes half the time to read: half of what a record cost was its
-// time. Only where the system makes its clock of it, so that it is the same on all cores and goes
-// on evenly. Comparing the two for two milliseconds tells how long a tick is to 1 in 20,000.
-class Ticks {
- public:
-  Ticks() noexcept {
-    char name[4] = {};
-    const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                          O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    const bool is_read = read(file, name, sizeof(name)) == sizeof(name);
-    close(file);
-    if (!is_read || std::string_view(name, sizeof(name)) != "tsc\n") return;
-    const Both first = both();
-    while (system_now() - first.time < 2'000'000) {
-    }
-    const Both last = both();
-    first_ = first.ticks;
-    first_time_ = first.time;
-    scale_ = static_cast<std::uint64_t>((static_cast<Wide>(last.time - first.time) << 32) /
-                                        (last.ticks - first.ticks));
-  }
-  bool is_trusted() const noexcept { return scale_ != 0; }
-  std::int64_t now() const noexcept {
-    const Wide ticks = __rdtsc() - first_;
-    return first_time_ + static_cast<std::int64_t>(ticks * scale_ >> 32);
-  }
-
- private:
-  __extension__ using Wide = unsigned __int128;
-  struct Both {
-    std::uint64_t ticks = 0;
-    std::int64_t time = 0;
-  };
-  // At one moment: the closest of some tries, since a thread may be sent away between the two.
-  static Both both() noexcept {
-    Both closest;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 16; ++i) {
-      const std::uint64_t before = __rdtsc();
-      const std::int64_t time = system_now();
-      const std::uint64_t between = __rdtsc() - before;
-      if (between >= least) continue;
-      least = between;
-      closest = {before + between / 2, time};
-    }
-    return closest;
-  }
-
-  std::uint64_t first_ = 0;
-  std::int64_t first_time_ = 0;
-  std::uint64_t scale_ = 0;  // nanoseconds of a tick, times 2^32
-};
-#endif
-
 }  // namespace
 
 std::int64_t now() noexcept {
-#ifdef __x86_64__
-  static const Ticks ticks;
-  if (ticks.is_trusted()) return ticks.now();
-#endif
-  return system_now();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 Place::Place(std::size_t size) noexcept : ring_(ring_of_thread()), size_(size) {
