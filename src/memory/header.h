@@ -117,8 +117,8 @@ struct Context;
 
 std::uint64_t new_value_id() noexcept;
 
-// In the identity of what is read from a trainable variable, whenever it was read: tapes watch it by
-// themselves.
+// In the identity of what is read from a trainable variable, whenever it was read: tapes watch it
+// by themselves.
 inline constexpr std::uint64_t kTrainable = std::uint64_t{1} << 63;
 
 // A new tensor over `storage` (whose count the header takes over), born now: recorded, and listed
