@@ -30,7 +30,7 @@ class Recorder {
                       std::source_location site) = 0;
   virtual void after(std::span<const Tensor> out) = 0;
   virtual void abandon() noexcept = 0;  // the op failed between the two
-  virtual void stop() noexcept = 0;  // records no more; from any thread
+  virtual void stop() noexcept = 0;     // records no more; from any thread
   bool records() const noexcept { return recording_.load(std::memory_order_acquire); }
   bool is_of(const detail::Context& context) const noexcept { return home_ == &context; }
 
