@@ -30,9 +30,16 @@ foreach(layer IN LISTS layers)
     target_compile_definitions(${target} PRIVATE TENURE_BUILDING)
     target_link_libraries(${target} PRIVATE tenure_build)
     precompile_headers(${target})
+    compile_in_batches(${target})
     list(APPEND tenure_objects "$<TARGET_OBJECTS:${target}>")
   endif()
 endforeach()
+
+# Each is compiled by itself for several instruction sets.
+set_target_properties(tenure_backend_cpu PROPERTIES UNITY_BUILD OFF)
+# Speaks of functions that the compiler knows, in types of its own.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/memory/first_use.cpp"
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # Products and sums rounded one by one, as the ops it stands for do.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/cpu/adam.cpp"

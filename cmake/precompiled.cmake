@@ -28,3 +28,16 @@ function(precompile_headers target)
   endif()
   target_link_libraries(${target} PRIVATE tenure_precompiled)
 endfunction()
+
+# compile_in_batches(<target> [<size>])
+# Several sources of a target become one for the compiler, which then reads what they include, and
+# instantiates what they use, once. Names in anonymous namespaces must differ within a target.
+option(TENURE_BATCHES "Compile sources in batches; OFF where one file is edited again and again" ON)
+function(compile_in_batches target)
+  set(size 8)
+  if(ARGC GREATER 1)
+    set(size ${ARGV1})
+  endif()
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${TENURE_BATCHES} UNITY_BUILD_BATCH_SIZE ${size})
+endfunction()

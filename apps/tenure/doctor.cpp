@@ -1,6 +1,4 @@
 // `tenure doctor`: what Tenure runs on here, and whether it works.
-#include "backend/cpu/highway_targets.h"  // before Highway's own
-
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <unistd.h>
@@ -16,9 +14,11 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "backend/cpu/backend.h"
 #include "commands.h"
 #include "report/names.h"
 #include "report/run.h"
@@ -53,12 +53,6 @@ std::string first_line(const char* path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-// The best target that was compiled in and that the processor has is the one that kernels use.
-std::string instruction_set() {
-  const std::int64_t usable = hwy::SupportedTargets() & static_cast<std::int64_t>(HWY_TARGETS);
-  return usable == 0 ? "none" : hwy::TargetName(usable & -usable);
 }
 
 std::string compiler() {
@@ -125,6 +119,7 @@ std::vector<Line> settings(const std::vector<std::string>& environment) {
       Setting{"TENURE_MEMORY_BUDGET", "the most bytes to reserve"},
       Setting{"TENURE_CHECK_ESCAPES", "report symbolic tensors that outlive their trace"},
       Setting{"TENURE_STACKS", "keep the call stacks of births and deaths"},
+      Setting{"TENURE_TARGET", "the best instructions to use"},
       Setting{"TENURE_TRACE", "record every run to this file"},
   };
   std::vector<Line> lines;
@@ -140,6 +135,9 @@ std::vector<Line> settings(const std::vector<std::string>& environment) {
       line.text += fmt::format("  ({})", known->meaning);
       if (name == "TENURE_MEMORY_BUDGET" && !detail::parse_bytes(value)) {
         line.problem = "no size (such as 512MiB): it is ignored";
+      }
+      if (name == "TENURE_TARGET" && !std::ranges::count(cpu::targets(), value)) {
+        line.problem = fmt::format("none of {}: it is ignored", fmt::join(cpu::targets(), ", "));
       }
     }
     lines.push_back(std::move(line));
@@ -213,6 +211,7 @@ void try_recording() {
 
 int run_doctor(const DoctorOptions& options) {
   const std::vector<Line> variables = settings(options.environment);
+  const std::vector<std::string_view> had = cpu::targets();
   zeros({});  // what the environment says is read with the first tensor
   const Terminal to = terminal();
   bool is_well = true;
@@ -228,7 +227,8 @@ int run_doctor(const DoctorOptions& options) {
   };
 
   section("machine");
-  print({"instructions", instruction_set()});
+  print({"instructions",
+         fmt::format("{} (TENURE_TARGET: {})", cpu::targets()[0], fmt::join(had, ", "))});
   print({"cores", std::to_string(std::thread::hardware_concurrency())});
   print({"kernel threads", fmt::format("{} (set_num_threads, or OMP_NUM_THREADS)", num_threads())});
   print(memory_line());

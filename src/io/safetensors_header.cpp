@@ -14,8 +14,6 @@
 namespace tenure::io {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 // The format's types; those that tensors do not have are known by their size only.
@@ -54,7 +52,7 @@ const TypeRow* find_type(std::string_view name) {
 }
 
 // Takes the JSON as it comes, so that no more of it is built than the format allows.
-class HeaderParser : public nlohmann::json_sax<Json> {
+class HeaderParser : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderParser(const Origin& origin) : origin_(origin) {}
   SafetensorsHeader take() { return std::move(header_); }
@@ -240,7 +238,7 @@ SafetensorsHeader parse_safetensors_header(const Origin& origin, std::string_vie
                                            std::uint64_t data_size) {
   if (!json.starts_with('{')) origin.fail("the header does not begin with '{{'");
   HeaderParser parser(origin);
-  Json::sax_parse(json.begin(), json.end(), &parser);
+  nlohmann::json::sax_parse(json.begin(), json.end(), &parser);
   SafetensorsHeader header = parser.take();
   check_cover(origin, header.entries, data_size);
   return header;

@@ -47,7 +47,7 @@ class Examples final : public Recipe<Batch> {
       const std::optional<Example> example = order->next();
       if (!example) return std::nullopt;
       Batch one = source.read_range(*example, 1);
-      detail::walk(one, [](Tensor& tensor) {
+      tenure::detail::walk(one, [](Tensor& tensor) {
         if (tensor.defined()) tensor = squeeze(std::move(tensor), {0});
       });
       return one;

@@ -22,7 +22,7 @@ class Mapped final : public Recipe<Batch> {
     std::optional<Batch> next() override {
       std::optional<Batch> element = from->next();
       if (!element) return std::nullopt;
-      const detail::CallbackScope users;
+      const tenure::detail::CallbackScope users;
       return fn(std::move(*element));
     }
     StreamPtr<Batch> from;
@@ -47,7 +47,7 @@ class Filtered final : public Recipe<Batch> {
         : from(std::move(stream)), keep(function) {}
     std::optional<Batch> next() override {
       while (std::optional<Batch> element = from->next()) {
-        const detail::CallbackScope users;
+        const tenure::detail::CallbackScope users;
         if (keep(*element)) return element;
       }
       return std::nullopt;
@@ -109,7 +109,7 @@ class Unbatched final : public Recipe<Batch> {
         count = examples_in(batch);
       }
       Batch one = batch;
-      detail::walk(one, [this](Tensor& tensor) {
+      tenure::detail::walk(one, [this](Tensor& tensor) {
         if (tensor.defined()) tensor = tensor[at];
       });
       ++at;
@@ -117,7 +117,7 @@ class Unbatched final : public Recipe<Batch> {
     }
     static std::int64_t examples_in(Batch& batch) {
       std::optional<std::int64_t> examples;
-      detail::walk(batch, [&](Tensor& tensor) {
+      tenure::detail::walk(batch, [&](Tensor& tensor) {
         if (!tensor.defined()) return;
         const Shape& shape = tensor.shape();
         if (shape.rank() == 0) raise<ShapeError>("unbatch: an element has a scalar");

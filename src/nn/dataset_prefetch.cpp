@@ -21,7 +21,7 @@ namespace {
 class Ahead final : public Stream<Batch> {
  public:
   Ahead(StreamPtr<Batch> from, std::size_t count)
-      : from_(std::move(from)), count_(count), site_(detail::context().call.site) {
+      : from_(std::move(from)), count_(count), site_(tenure::detail::context().call.site) {
     thread_ = std::make_unique<std::thread>([this] { make(); });
   }
   ~Ahead() override {
@@ -41,7 +41,7 @@ class Ahead final : public Stream<Batch> {
   Ahead& operator=(const Ahead&) = delete;
 
   std::optional<Batch> next() override {
-    const detail::WaitingHere waiting;
+    const tenure::detail::WaitingHere waiting;
     for (;;) {
       const std::uint32_t changes = changes_.load(std::memory_order_acquire);
       {
@@ -62,8 +62,8 @@ class Ahead final : public Stream<Batch> {
 
  private:
   void make() {
-    detail::context().session = session_.get();
-    const detail::CallScope call("prefetch", site_);
+    tenure::detail::context().session = session_.get();
+    const tenure::detail::CallScope call("prefetch", site_);
     std::exception_ptr error;
     try {
       while (has_room()) {
@@ -99,22 +99,24 @@ class Ahead final : public Stream<Batch> {
   }
 
   // The pass was begun before a fork: this process does not have its thread.
-  bool is_left_behind() const { return forks_ != detail::forks(); }
+  bool is_left_behind() const { return forks_ != tenure::detail::forks(); }
   [[noreturn]] void raise_left_behind() const {
-    throw ValueError(describe("prefetch: the pass was begun before a fork, and the thread that "
-                              "makes its batches is in "
-                              "the parent process")
-                         .told({{"begun", detail::site_text(site_), "prefetch"},
-                                detail::used_line(detail::context().call.site, "next")},
-                               "begin a pass of its own in the child."));
+    throw ValueError(
+        describe("prefetch: the pass was begun before a fork, and the thread that "
+                 "makes its batches is in "
+                 "the parent process")
+            .told({{"begun", tenure::detail::site_text(site_), "prefetch"},
+                   tenure::detail::used_line(tenure::detail::context().call.site, "next")},
+                  "begin a pass of its own in the child."));
   }
 
-  const detail::SessionStay session_{detail::context().session};  // of who asked for the pass
-  StreamPtr<Batch> from_;                                         // the thread's
+  const tenure::detail::SessionStay session_{
+      tenure::detail::context().session};  // of who asked for the pass
+  StreamPtr<Batch> from_;                  // the thread's
   const std::size_t count_;
   const std::source_location site_;
-  const std::uint32_t forks_ = detail::forks();
-  detail::Mutex mutex_;
+  const std::uint32_t forks_ = tenure::detail::forks();
+  tenure::detail::Mutex mutex_;
   std::atomic<std::uint32_t> changes_{0};  // of what follows; waited for
   std::deque<Batch> ready_;
   std::exception_ptr error_;

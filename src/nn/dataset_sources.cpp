@@ -13,18 +13,18 @@
 namespace tenure::nn::dataset {
 namespace {
 
-using detail::Access;
-using detail::Header;
-using detail::Saved;
+using tenure::detail::Access;
+using tenure::detail::Header;
+using tenure::detail::Saved;
 
 // Tensors as saved values: theirs may be disposed, and no scope owns these.
 class SavedBatch {
  public:
   SavedBatch(const std::vector<Tensor>& x, const std::vector<Tensor>& y, const Tensor& weight,
              const char* op, std::source_location site) {
-    const detail::LabelRef owner = detail::LabelRef::make("dataset", "", site);
+    const tenure::detail::LabelRef owner = tenure::detail::LabelRef::make("dataset", "", site);
     const auto save = [&](const Tensor& tensor) {
-      const detail::Pin pin(tensor, op, site);
+      const tenure::detail::Pin pin(tensor, op, site);
       return Saved(new_saved(*pin, Category::other, owner));
     };
     for (const Tensor& tensor : x) x_.push_back(save(tensor));
@@ -47,10 +47,10 @@ class SavedBatch {
  private:
   static Tensor whole(const Saved& saved) {
     Header& header = *saved.get();
-    const std::source_location site = detail::context().call.site;
+    const std::source_location site = tenure::detail::context().call.site;
     if (!try_pin(header)) raise_disposed(header, {.op = "next", .site = site});
-    const detail::Pinned pinned{header};
-    const detail::SessionState* current = detail::context().session;
+    const tenure::detail::Pinned pinned{header};
+    const tenure::detail::SessionState* current = tenure::detail::context().session;
     if (!lends_to(header.session.load(std::memory_order_relaxed), current)) {
       raise_wrong_session(header, {.op = "next", .site = site}, current);
     }
@@ -110,7 +110,7 @@ class Generated final : public Recipe<Batch> {
   Generated(std::function<Dataset::Generator()> open, std::optional<std::int64_t> size)
       : open_(std::move(open)), size_(size) {}
   StreamPtr<Batch> open(std::uint64_t) const override {
-    const detail::CallbackScope users;
+    const tenure::detail::CallbackScope users;
     Dataset::Generator generator = open_();
     if (!generator) raise<ValueError>("from_generator: open gave an empty function");
     return std::make_unique<Pass>(std::move(generator));
@@ -122,7 +122,7 @@ class Generated final : public Recipe<Batch> {
     explicit Pass(Dataset::Generator opened) : generator(std::move(opened)) {}
     std::optional<Batch> next() override {
       if (!generator) return std::nullopt;
-      const detail::CallbackScope users;
+      const tenure::detail::CallbackScope users;
       std::optional<Batch> element = generator();
       if (!element) generator = nullptr;  // it is not asked again
       return element;
@@ -170,7 +170,7 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
   const auto check = [&](const Tensor& tensor, const std::string& name) {
     const auto copies = std::ranges::count(x.list(), Access::header(tensor), Access::header) +
                         std::ranges::count(y.list(), Access::header(tensor), Access::header);
-    const detail::Pin pin(tensor, "from_tensors", site, static_cast<std::uint32_t>(copies));
+    const tenure::detail::Pin pin(tensor, "from_tensors", site, static_cast<std::uint32_t>(copies));
     const Shape& shape = pin->layout.shape;
     if (shape.rank() == 0) {
       raise<ShapeError>("from_tensors: {} is a scalar: it has no axis of examples", name);

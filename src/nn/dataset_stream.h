@@ -68,8 +68,10 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
                                                    const Tensor& weight, std::source_location site);
 
 // The library at work for itself: what it makes joins no scope, no tape and no trace.
-struct OwnWork : detail::Meanwhile<detail::Context> {
-  OwnWork() : Meanwhile(detail::context(), detail::context().eager()) { now().watch = nullptr; }
+struct OwnWork : tenure::detail::Meanwhile<tenure::detail::Context> {
+  OwnWork() : Meanwhile(tenure::detail::context(), tenure::detail::context().eager()) {
+    now().watch = nullptr;
+  }
 };
 
 // A small generator with the same numbers everywhere (splitmix64).

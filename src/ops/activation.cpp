@@ -123,7 +123,7 @@ constinit const OpDef kGelu{
       return g.dy() * (approximate ? slope_of_gelu_by_tanh(g.x()) : slope_of_gelu(g.x()));
     }};
 
-constexpr Composite kComposites[] = {
+constexpr Composite kActivationComposites[] = {
     {"swish", nullptr, "silu"},
     {"mish", nullptr, "softplus, tanh, mul"},
     {"softsign", nullptr, "abs, add, div"},
@@ -134,7 +134,7 @@ constexpr Composite kComposites[] = {
 Family activation_ops() {
   static constexpr const OpDef* ops[] = {&kLeakyRelu, &kPrelu,    &kStep,       &kHardSigmoid,
                                          &kSilu,      &kSoftplus, &kLogSigmoid, &kGelu};
-  return {ops, kComposites};
+  return {ops, kActivationComposites};
 }
 
 }  // namespace ops

@@ -364,7 +364,7 @@ Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, A
   return activation_follows ? finished(std::move(y), fused, std::move(in.prelu_weights)) : y;
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kConvolutionComposites[] = {
     {"separable_conv2d", nullptr, "depthwise_conv2d, conv2d"},
     {"conv1d_transpose", nullptr, "conv1d_grad_input"},
     {"conv2d_transpose", nullptr, "conv2d_grad_input"},
@@ -389,7 +389,7 @@ Family convolution_ops() {
                                          &kDepthwiseConv2dGradFilter,
                                          &kFusedConv2d,
                                          &kFusedDepthwiseConv2d};
-  return {ops, kComposites};
+  return {ops, kConvolutionComposites};
 }
 
 }  // namespace ops

@@ -99,7 +99,7 @@ Tensor fill(const char* name, const Shape& shape, const Scalar& value, DType dty
 
 }  // namespace
 
-constexpr Composite kComposites[] = {
+constexpr Composite kCreationComposites[] = {
     {"zeros", nullptr, "fill"},        {"ones", nullptr, "fill"},
     {"full", nullptr, "fill"},         {"zeros_like", "ZerosLike", "fill"},
     {"ones_like", "OnesLike", "fill"}, {"full_like", nullptr, "fill"},
@@ -107,7 +107,7 @@ constexpr Composite kComposites[] = {
 
 Family creation_ops() {
   static constexpr const OpDef* ops[] = {&kFill, &kArange, &kLinspace, &kEye, &kBroadcastArgs};
-  return {ops, kComposites};
+  return {ops, kCreationComposites};
 }
 
 }  // namespace ops

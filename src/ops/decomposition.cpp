@@ -300,7 +300,7 @@ constinit const OpDef kEigvalsh{.name = "eigvalsh",
                                   return gradient_of_lower(product_tb(v * as_row(g.dy()), v));
                                 }};
 
-constexpr Composite kComposites[] = {
+constexpr Composite kDecompositionComposites[] = {
     {"log_determinant", nullptr, "slogdet, log, add"},
     {"lstsq", nullptr, "qr, transpose, matmul, triangular_solve"},
 };
@@ -356,7 +356,7 @@ Family decomposition_ops() {
   static constexpr const OpDef* ops[] = {
       &kCholesky, &kTriangularSolve, &kSolve, &kInverse, &kDeterminant, &kSlogdet, &kQr,
       &kSvd,      &kSingularValues,  &kEigh,  &kEigvalsh};
-  return {ops, kComposites};
+  return {ops, kDecompositionComposites};
 }
 
 }  // namespace ops

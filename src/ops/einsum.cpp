@@ -163,7 +163,7 @@ Operand contracted(Operand a, Operand b, std::span<const Labels> others, const L
   return {std::move(product), joined(stack, rows, columns)};
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kEinsumComposites[] = {
     {"einsum", "Einsum", "diagonal, sum, transpose, reshape, matmul, mul"}};
 
 DType common_dtype(std::span<const Tensor> tensors, std::source_location site) {
@@ -180,7 +180,7 @@ DType common_dtype(std::span<const Tensor> tensors, std::source_location site) {
 
 Family einsum_ops() {
   Family family;
-  family.composites = kComposites;
+  family.composites = kEinsumComposites;
   return family;
 }
 

@@ -199,7 +199,7 @@ Tensor cosine_window(const char* name, std::int64_t length, double mean, double 
   return tensor(values, site);
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kFftComposites[] = {
     {"fft2d", nullptr, "fft, transpose"},  {"ifft2d", nullptr, "ifft, transpose"},
     {"hann_window", nullptr, "tensor"},    {"hamming_window", nullptr, "tensor"},
     {"stft", nullptr, "frame, mul, rfft"},
@@ -209,7 +209,7 @@ constexpr Composite kComposites[] = {
 
 Family fft_ops() {
   static constexpr const OpDef* ops[] = {&kFft, &kIfft, &kRfft, &kIrfft, &kFrame, &kOverlapAndAdd};
-  return {ops, kComposites};
+  return {ops, kFftComposites};
 }
 
 }  // namespace ops

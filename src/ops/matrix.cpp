@@ -99,7 +99,7 @@ constinit const OpDef kBandPart{.name = "band_part",
                                   return band_part(g.dy(), attrs.lower, attrs.upper);
                                 }};
 
-constexpr Composite kComposites[] = {
+constexpr Composite kMatrixComposites[] = {
     {"matrix_diag", nullptr, "undiagonal"},
     {"diag", "Diag", "reshape, undiagonal"},
     {"diag_part", nullptr, "reshape, diagonal"},
@@ -142,7 +142,7 @@ std::vector<Tensor> orthonormal(std::vector<Tensor> vectors) {
 
 Family matrix_ops() {
   static constexpr const OpDef* ops[] = {&kDiagonal, &kUndiagonal, &kBandPart};
-  return {ops, kComposites};
+  return {ops, kMatrixComposites};
 }
 
 }  // namespace ops

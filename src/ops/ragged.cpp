@@ -113,7 +113,7 @@ constinit const OpDef kRaggedRange{
     .grad_keeps = kOutput,
     .grad = ragged_range_grad};
 
-constexpr Composite kComposites[] = {
+constexpr Composite kRaggedComposites[] = {
     {"ragged_gather", "RaggedGather", "ragged_rows, segment_take"},
     {"ragged_tensor_to_tensor", "RaggedTensorToTensor",
      "ragged_sources, segment_take, where, reshape"},
@@ -184,7 +184,7 @@ int check_partitions(const char* op, const std::vector<Tensor>& partitions,
 
 Family ragged_ops() {
   static constexpr const OpDef* ops[] = {&kRaggedRows, &kRaggedSources, &kRaggedRange};
-  return {ops, kComposites};
+  return {ops, kRaggedComposites};
 }
 
 }  // namespace ops

@@ -59,7 +59,7 @@ constinit const OpDef kInTopK{
     .inputs = 2,
     .no_gradient = "its result changes only in steps"};
 
-constexpr Composite kComposites[] = {
+constexpr Composite kSamplingComposites[] = {
     {"confusion_matrix", nullptr, "mul, add, less, unsorted_segment_sum, reshape"},
 };
 
@@ -102,7 +102,7 @@ Tensor confusion(Arg& labels, Arg& predictions, std::int64_t classes, Arg* weigh
 
 Family sampling_ops() {
   static constexpr const OpDef* ops[] = {&kMultinomial, &kInTopK};
-  return {ops, kComposites};
+  return {ops, kSamplingComposites};
 }
 
 }  // namespace ops

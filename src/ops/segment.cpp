@@ -122,7 +122,7 @@ Tensor occurrences(const Tensor& ids, std::int64_t count, const Shape& like, DTy
   return reshape(maximum(unsorted_segment_sum(std::move(ones_of), ids, count), 1), shape);
 }
 
-constexpr Keep kIndices{6, 0};  // inputs 1 and 2
+constexpr Keep kSegmentIndices{6, 0};  // inputs 1 and 2
 
 constinit const OpDef kSparseSegmentSum{
     .name = "sparse_segment_sum",
@@ -131,7 +131,7 @@ constinit const OpDef kSparseSegmentSum{
     .tfjs = "SparseSegmentSum",
     .dynamic_sizes = 1,
     .checks_values = true,
-    .grad_keeps = kIndices,
+    .grad_keeps = kSegmentIndices,
     .grad = [](GradContext& g) -> Grads { return grad_of_data(g, g.dy()); }};
 
 constinit const OpDef kSparseSegmentMean{
@@ -141,7 +141,7 @@ constinit const OpDef kSparseSegmentMean{
     .tfjs = "SparseSegmentMean",
     .dynamic_sizes = 1,
     .checks_values = true,
-    .grad_keeps = kIndices,
+    .grad_keeps = kSegmentIndices,
     .grad = [](GradContext& g) -> Grads {
       const Tensor dy = g.dy();
       return grad_of_data(g, dy / occurrences(g.x(2), dy.dim(0), dy.shape(), dy.dtype()));
@@ -165,7 +165,7 @@ Tensor by_sparse_segment(const OpDef& op, Tensor data, Arg& indices, Arg& ids,
   return apply(op, {}, site, std::move(data), std::move(from), std::move(to));
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kSegmentComposites[] = {
     {"unsorted_segment_mean", nullptr, "unsorted_segment_sum, maximum, div"},
 };
 
@@ -182,7 +182,7 @@ Family segment_ops() {
   static constexpr const OpDef* ops[] = {
       &kUnsortedSegmentSum, &kUnsortedSegmentMax, &kUnsortedSegmentMin, &kUnsortedSegmentProd,
       &kSegmentTake,        &kSparseSegmentSum,   &kSparseSegmentMean};
-  return {ops, kComposites};
+  return {ops, kSegmentComposites};
 }
 
 }  // namespace ops

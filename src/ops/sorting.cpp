@@ -17,7 +17,7 @@ namespace tenure {
 namespace ops {
 namespace {
 
-constexpr Keep kIndices{0, 2};  // the second output
+constexpr Keep kSortedIndices{0, 2};  // the second output
 
 Grads scatter_back(GradContext& g) { return scatter_last_axis(g.dy(0), g.y(1), g.x_shape()); }
 
@@ -46,7 +46,7 @@ constinit const OpDef kTopK{.name = "top_k",
                             .takes = Takes::anything,
                             .attrs = &kAttrs<TopKAttrs>,
                             .settle = check_axis,
-                            .grad_keeps = kIndices,
+                            .grad_keeps = kSortedIndices,
                             .grad = scatter_back};
 
 constinit const OpDef kSort{.name = "sort",
@@ -61,7 +61,7 @@ constinit const OpDef kSort{.name = "sort",
                             .takes = Takes::anything,
                             .attrs = &kAttrs<SortAttrs>,
                             .settle = check_axis,
-                            .grad_keeps = kIndices,
+                            .grad_keeps = kSortedIndices,
                             .grad = scatter_back};
 
 // Of the rows of a matrix. The rows that are kept are picked afterwards, by their places.

@@ -19,7 +19,7 @@ constexpr std::uint64_t kLeastBytes = 64 * 1024;
 constexpr std::uint64_t kLeastTicks = 16;
 constexpr std::uint64_t kPart = 8;
 
-struct Change {
+struct HolderChange {
   std::int64_t time;
   bool is_birth;
   std::uint32_t tensor;
@@ -32,20 +32,20 @@ struct Pin {
 };
 
 Pin pin_of(const Run& run, const StorageLife& storage, const std::vector<std::uint32_t>& holders) {
-  std::vector<Change> changes;
+  std::vector<HolderChange> changes;
   for (const std::uint32_t i : holders) {
     const TensorLife& life = run.tensors[i];
     changes.push_back({life.born, true, i});
     if (life.died != kNever) changes.push_back({life.died, false, i});
   }
-  std::ranges::stable_sort(changes, {}, [](const Change& change) {
+  std::ranges::stable_sort(changes, {}, [](const HolderChange& change) {
     return std::pair(change.time, change.is_birth ? 0 : 1);
   });
   std::uint64_t seen = 0;
   std::set<std::uint32_t> alive;
   Pin pin;
   std::int64_t since = kNever;
-  for (const Change& change : changes) {
+  for (const HolderChange& change : changes) {
     const std::uint64_t bytes = run.tensors[change.tensor].nbytes;
     if (change.is_birth) {
       seen += bytes;

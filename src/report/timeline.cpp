@@ -6,14 +6,14 @@
 namespace tenure::report {
 namespace {
 
-struct Change {
+struct ByteChange {
   std::int64_t time;
   std::int64_t bytes;
   Category category;
 };
 
-std::vector<Change> changes_of(const Run& run) {
-  std::vector<Change> changes;
+std::vector<ByteChange> changes_of(const Run& run) {
+  std::vector<ByteChange> changes;
   changes.reserve(2 * run.storages.size());
   for (const StorageLife& storage : run.storages) {
     const auto bytes = static_cast<std::int64_t>(storage.nbytes);
@@ -30,7 +30,7 @@ std::vector<Change> changes_of(const Run& run) {
     if (storage.freed != kNever) changes.push_back({storage.freed, -bytes, now});
   }
   // What is freed at a time makes room for what is made at it.
-  std::ranges::stable_sort(changes, [](const Change& a, const Change& b) {
+  std::ranges::stable_sort(changes, [](const ByteChange& a, const ByteChange& b) {
     return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
   });
   return changes;
@@ -45,7 +45,7 @@ std::uint64_t sum(const CategoryBytes& bytes) {
 Timeline::Timeline(const Run& run) : length_(run.length) {
   Moment now;
   std::uint64_t most = 0;
-  for (const Change& change : changes_of(run)) {
+  for (const ByteChange& change : changes_of(run)) {
     if (moments_.empty() || change.time != now.time) moments_.push_back({change.time, now.live});
     now.time = change.time;
     now.live[static_cast<std::size_t>(change.category)] += static_cast<std::uint64_t>(change.bytes);

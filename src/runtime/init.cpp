@@ -24,6 +24,10 @@ namespace tenure::detail {
 
 void initialise_runtime() {
   ops::index_ops();
+  if (const char* target = std::getenv("TENURE_TARGET"); target && !cpu::use_target(target)) {
+    warn_after_start(fmt::format("TENURE_TARGET={} is none of {}, which kernels have here: ignored",
+                                 target, fmt::join(cpu::targets(), ", ")));
+  }
   cpu::install(ops::kernel_table(DeviceType::cpu), device_transfer(DeviceType::cpu));
   if (const char* budget = std::getenv("TENURE_MEMORY_BUDGET")) {
     if (const auto bytes = parse_bytes(budget)) {

@@ -46,7 +46,7 @@ TARGET_AVX2 __m256d _ZGVdN4v_log1p(__m256d);
 namespace tenure::cpu {
 namespace {
 
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kMathBlock = 4096;
 constexpr std::uint32_t kUlpOfWrongNan = 0xffffffff;
 
 struct Function {
@@ -90,7 +90,7 @@ const Function kFunctions[] = {
 };
 
 TARGET_AVX2 void reference(const Function& function, const float* src, float* dst) {
-  for (std::size_t i = 0; i < kBlock; i += 4) {
+  for (std::size_t i = 0; i < kMathBlock; i += 4) {
     const __m256d y = function.vector(_mm256_cvtps_pd(_mm_loadu_ps(src + i)));
     _mm_storeu_ps(dst + i, _mm256_cvtpd_ps(y));
   }
@@ -117,15 +117,16 @@ struct Worst {
 // Of the floats with bits first, first + step, ...
 void update_worst(Worst& worst, const Function& function, ops::KernelFn kernel, std::uint32_t first,
                   std::uint32_t step) {
-  std::array<float, kBlock> src, dst, expected;
-  for (std::uint32_t i = 0; i < kBlock; ++i) src[i] = std::bit_cast<float>(first + i * step);
+  std::array<float, kMathBlock> src, dst, expected;
+  for (std::uint32_t i = 0; i < kMathBlock; ++i) src[i] = std::bit_cast<float>(first + i * step);
   testing::call_flat<float>(kernel, src, dst);
   reference(function, src.data(), expected.data());
   std::uint32_t most = 0;
 #pragma omp simd reduction(max : most)
-  for (std::size_t i = 0; i < kBlock; ++i) most = std::max(most, ulp_between(dst[i], expected[i]));
+  for (std::size_t i = 0; i < kMathBlock; ++i)
+    most = std::max(most, ulp_between(dst[i], expected[i]));
   if (most <= worst.ulp) return;
-  for (std::size_t i = 0; i < kBlock; ++i) {
+  for (std::size_t i = 0; i < kMathBlock; ++i) {
     std::uint32_t ulp = ulp_between(dst[i], expected[i]);
     if (ulp > function.max_ulp) {
       ulp = ulp_between(dst[i], static_cast<float>(function.scalar(src[i])));
@@ -136,12 +137,12 @@ void update_worst(Worst& worst, const Function& function, ops::KernelFn kernel, 
 
 Worst worst_of(const Function& function, ops::KernelFn kernel, std::uint32_t step) {
   Worst worst;
-  const std::int64_t blocks = (std::int64_t{1} << 32) / (std::int64_t{kBlock} * step) + 1;
+  const std::int64_t blocks = (std::int64_t{1} << 32) / (std::int64_t{kMathBlock} * step) + 1;
   std::mutex mutex;
   parallel_for(blocks, 64, [&](std::int64_t begin, std::int64_t end) {
     Worst worst_here;
     for (std::int64_t block = begin; block < end; ++block) {
-      const auto first = static_cast<std::uint32_t>(block * kBlock * step);
+      const auto first = static_cast<std::uint32_t>(block * kMathBlock * step);
       update_worst(worst_here, function, kernel, first, step);
     }
     const std::lock_guard lock(mutex);

@@ -134,4 +134,7 @@ class Faults : public ::testing::Test {
   }
 };
 
+// For calls that need no state.
+struct Nothing {};
+
 }  // namespace tenure::testing

@@ -14,8 +14,6 @@ namespace {
 
 using GraphFaults = Faults;
 
-struct Nothing {};
-
 Tensor input() { return tensor({1.F, 2.F, 3.F, 4.F, 5.F, 6.F}, {2, 3}); }
 
 void append(Floats& all, const Tensor& more) {

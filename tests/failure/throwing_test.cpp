@@ -33,7 +33,7 @@ struct Place {
 };
 void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
-Tensor input() { return tensor({1.F, 2.F, 3.F, 4.F}, {4, 1}); }
+Tensor column() { return tensor({1.F, 2.F, 3.F, 4.F}, {4, 1}); }
 Tensor target() { return tensor({2.F, 4.F, 6.F, 8.F}, {4, 1}); }
 
 struct FusedLayer : nn::LayerBase {
@@ -80,8 +80,8 @@ Call fitting(Parts parts) {
   model->compile(parts.compile);
   return [model, parts] {
     const nn::History history =
-        parts.data ? model->fit(*parts.data, parts.fit) : model->fit(input(), target(), parts.fit);
-    Floats all = floats(model->predict(input()));
+        parts.data ? model->fit(*parts.data, parts.fit) : model->fit(column(), target(), parts.fit);
+    Floats all = floats(model->predict(column()));
     all.push_back(static_cast<float>(history["loss"].size()));
     return all;
   };
@@ -93,14 +93,14 @@ Dataset generated(const std::shared_ptr<Fuse>& fuse) {
     return [fuse, left = 2]() mutable -> std::optional<Batch> {
       (*fuse)();
       if (left-- == 0) return std::nullopt;
-      return Batch{{input()}, {target()}, {}};
+      return Batch{{column()}, {target()}, {}};
     };
   });
 }
 
 // The gradient of a sum.
 Floats gradient_of(const std::function<Tensor(Tensor)>& fn) {
-  const Tensor x = input();
+  const Tensor x = column();
   GradientTape tape;
   tape.watch(x);
   return floats(tape.gradient(sum(fn(x)), x));
@@ -153,7 +153,7 @@ const Place kPlaces[] = {
      [](auto fuse) -> Call {
        return [fuse] {
          return floats(tidy("outer", [&] {
-           const Tensor x = input();
+           const Tensor x = column();
            const Tensor y = tidy("inner", [&] {
              const Tensor z = x * 2.0;
              (*fuse)();
@@ -169,7 +169,7 @@ const Place kPlaces[] = {
        return [fuse] {
          Session session;
          return session.run([&] {
-           const Tensor x = input();
+           const Tensor x = column();
            (*fuse)();
            return floats(x);
          });
@@ -182,7 +182,7 @@ const Place kPlaces[] = {
          (*fuse)();
          return y * 2.0;
        });
-       return [f] { return floats(f(input())); };
+       return [f] { return floats(f(column())); };
      }},
     {"function_with_a_tape",
      [](auto fuse) -> Call {
@@ -197,7 +197,7 @@ const Place kPlaces[] = {
          (*fuse)();
          return g;
        });
-       return [f, w] { return floats(f(input())); };
+       return [f, w] { return floats(f(column())); };
      }},
     {"checkpoint",
      [](auto fuse) -> Call {
@@ -218,7 +218,7 @@ const Place kPlaces[] = {
          tape.watch(x);
          return tape.gradient(sum(doubled(fuse, x)), x);
        });
-       return [f] { return floats(f(input())); };
+       return [f] { return floats(f(column())); };
      }},
     {"control_flow",
      [](auto fuse) -> Call {
@@ -232,7 +232,7 @@ const Place kPlaces[] = {
          tape.watch(x);
          return tape.gradient(sum(branches_and_loops(*fuse, x)), x);
        });
-       return [f] { return floats(f(input())); };
+       return [f] { return floats(f(column())); };
      }},
     {"value_and_grad",
      [](auto fuse) -> Call {
@@ -241,7 +241,7 @@ const Place kPlaces[] = {
            const Tensor squared = square(x);
            (*fuse)();
            return sum(squared);
-         })(input());
+         })(column());
          return floats(g);
        };
      }},
@@ -249,7 +249,7 @@ const Place kPlaces[] = {
      [](auto fuse) -> Call {
        return [fuse] {
          auto [y, told] = profile([&] {
-           const Tensor x = tanh(input());
+           const Tensor x = tanh(column());
            (*fuse)();
            return x + 1.0;
          });
@@ -365,7 +365,7 @@ const Place kPlaces[] = {
     {"dataset_map_and_filter",
      [](auto fuse) {
        Parts parts;
-       parts.data = Dataset::from_tensors(input(), target())
+       parts.data = Dataset::from_tensors(column(), target())
                         .map([fuse](Batch batch) {
                           (*fuse)();
                           return batch;
@@ -431,9 +431,9 @@ TEST(ThrowingJobs, what_a_fit_in_the_background_threw_arrives_with_its_result) {
   nn::Sequential model({nn::Dense({.units = 1})});
   model.compile({.loss = "mse"});
   Job<nn::History> job = model.fit_async(
-      input(), target(), {.epochs = 3, .callbacks = {nn::make_callback<FusedCallback>(fuse)}});
+      column(), target(), {.epochs = 3, .callbacks = {nn::make_callback<FusedCallback>(fuse)}});
   EXPECT_THROW(job.get(), Mine);
-  EXPECT_EQ(model.fit(input(), target(), {.verbose = nn::Verbose::silent})["loss"].size(), 1U);
+  EXPECT_EQ(model.fit(column(), target(), {.verbose = nn::Verbose::silent})["loss"].size(), 1U);
 }
 
 }  // namespace

@@ -338,8 +338,6 @@ TEST_F(TrainingFaults, weights_that_are_held_are_loaded_all_or_none) {
                                   .stride = 3});
 }
 
-struct Nothing {};
-
 TEST_F(TrainingFaults, batches_of_a_dataset) {
   const Tensor x = Trained().x, y = Trained().y;
   expect_survives_failures<Nothing>({.make = [] { return std::make_unique<Nothing>(); },

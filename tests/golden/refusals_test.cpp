@@ -13,7 +13,7 @@
 namespace tenure {
 namespace {
 
-class Refusals : public testing::Test {
+class Refusals : public ::testing::Test {
  protected:
   void refuses(const char* code, int line, const std::function<void()>& run) {
     try {

@@ -8,13 +8,13 @@
 namespace tenure::testing {
 namespace {
 
-Tensor chain(const Tensor& x) { return tanh(x) * sigmoid(x) + relu(x); }
+Tensor activation_chain(const Tensor& x) { return tanh(x) * sigmoid(x) + relu(x); }
 
 TEST(Function, gives_what_eager_code_gives) {
-  Function f = function("chain", [](Tensor x) { return chain(x); });
+  Function f = function("chain", [](Tensor x) { return activation_chain(x); });
   const Tensor x = linspace(-3, 3, 100);
-  EXPECT_EQ(floats(f(x)), floats(chain(x)));
-  EXPECT_EQ(floats(f(x)), floats(chain(x)));
+  EXPECT_EQ(floats(f(x)), floats(activation_chain(x)));
+  EXPECT_EQ(floats(f(x)), floats(activation_chain(x)));
   ASSERT_EQ(f.traces().size(), 1u);
   EXPECT_EQ(f.traces()[0].hits, 1u);
   EXPECT_EQ(f.traces()[0].signature, "float32 [100]");
@@ -339,7 +339,8 @@ TEST(L24, escapes_are_reported_when_asked_for) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_HAS(warnings[0], "a symbolic tensor escaped the trace of function \"strict\"");
   EXPECT_HAS(warnings[0], "\"escaped\"");
-  Function clean = function("clean", [](Tensor x) { return chain(x); }, {.check_escapes = true});
+  Function clean =
+      function("clean", [](Tensor x) { return activation_chain(x); }, {.check_escapes = true});
   clean(tensor({1.f}));
   EXPECT_EQ(warnings.size(), 1u);
   set_warning_sink({});
@@ -362,7 +363,7 @@ TEST(L25, a_captured_tensor_is_held_listed_and_safe_from_dispose) {
 
 TEST(L26, calls_retain_nothing_but_their_results) {
   Variable w(random::normal({16, 16}));
-  Function f = function("step", [&](Tensor x) { return sum(chain(matmul(x, w))); });
+  Function f = function("step", [&](Tensor x) { return sum(activation_chain(matmul(x, w))); });
   const Tensor x = random::normal({8, 16});
   f(x);
   const MemoryInfo before = memory();
@@ -574,7 +575,7 @@ TEST(L36, a_function_stays_with_the_variables_it_uses) {
 }
 
 TEST(L28, several_threads_call_one_function) {
-  Function f = function("shared", [](Tensor x) { return chain(exp(x) - tanh(x)); });
+  Function f = function("shared", [](Tensor x) { return activation_chain(exp(x) - tanh(x)); });
   const Tensor x = linspace(-1, 1, 1000);
   const Floats expected = floats(f(x));
   std::vector<std::thread> threads;

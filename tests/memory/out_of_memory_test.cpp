@@ -7,16 +7,16 @@ namespace {
 using testing::here;
 using testing::message_of;
 
-constexpr std::int64_t kMiB = 1 << 18;  // of float32
+constexpr std::int64_t kMiBOfFloats = 1 << 18;
 
 // At most so many bytes more than are reserved when it is made.
-class Budget {
+class BudgetOfNow {
  public:
-  explicit Budget(std::size_t more) {
+  explicit BudgetOfNow(std::size_t more) {
     trim_pool();
     set_memory_budget(memory().reserved_bytes + more);
   }
-  ~Budget() { set_memory_budget(0); }
+  ~BudgetOfNow() { set_memory_budget(0); }
 };
 
 std::string shortage(std::int64_t floats) {
@@ -31,8 +31,8 @@ std::string shortage(std::int64_t floats) {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 TEST(OutOfMemory, says_what_was_asked_for_where_and_what_there_is) {
-  const Budget budget(4 << 20);
-  const Tensor big = zeros({2 * kMiB}).set_name("big");
+  const BudgetOfNow budget(4 << 20);
+  const Tensor big = zeros({2 * kMiBOfFloats}).set_name("big");
   const Tensor x = zeros({16});
   std::string text;
   const auto line = here().line() + 2;
@@ -54,7 +54,7 @@ TEST(OutOfMemory, says_what_was_asked_for_where_and_what_there_is) {
 }
 
 TEST(OutOfMemory, of_a_read_names_the_line_that_reads) {
-  const Budget budget(4 << 20);
+  const BudgetOfNow budget(4 << 20);
   const Tensor wide = broadcast_to(ones({1}), {std::int64_t{1} << 40});
   const std::string at = "used      out_of_memory_test.cpp:";
   int line = here().line() + 1;
@@ -66,52 +66,52 @@ TEST(OutOfMemory, of_a_read_names_the_line_that_reads) {
 }
 
 TEST(OutOfMemory, names_the_small_view_that_holds_much) {
-  const Budget budget(4 << 20);
-  const Tensor first = zeros({2 * kMiB})[0];
-  const std::string text = shortage(3 * kMiB);
+  const BudgetOfNow budget(4 << 20);
+  const Tensor first = zeros({2 * kMiBOfFloats})[0];
+  const std::string text = shortage(3 * kMiBOfFloats);
   EXPECT_HAS(text, "views that hold more than they use:\n         2 MiB  float32 [] (#");
   EXPECT_HAS(text, "uses 4 bytes of the 2 MiB it holds");
 }
 
 TEST(OutOfMemory, a_view_beside_the_whole_is_not_to_blame) {
-  const Budget budget(4 << 20);
-  const Tensor whole = zeros({2 * kMiB}), first = whole[0];
-  EXPECT_FALSE(has(shortage(3 * kMiB), "views that hold"));
+  const BudgetOfNow budget(4 << 20);
+  const Tensor whole = zeros({2 * kMiBOfFloats}), first = whole[0];
+  EXPECT_FALSE(has(shortage(3 * kMiBOfFloats), "views that hold"));
 }
 
 TEST(OutOfMemory, names_the_tape_and_what_it_has_saved) {
-  const Budget budget(8 << 20);
+  const BudgetOfNow budget(8 << 20);
   GradientTape tape({.name = "step"});
-  Tensor x = ones({kMiB});
+  Tensor x = ones({kMiBOfFloats});
   tape.watch(x);
   x = tanh(tanh(x));
-  const std::string text = shortage(7 * kMiB);
+  const std::string text = shortage(7 * kMiBOfFloats);
   EXPECT_HAS(text, "saved by tapes for their gradients:\n         2 MiB  tape \"step\" (made");
 }
 
 TEST(OutOfMemory, names_the_function_and_what_its_traces_keep) {
-  auto scale = function("scale", [w = ones({kMiB})](Tensor x) { return x * w; });
+  auto scale = function("scale", [w = ones({kMiBOfFloats})](Tensor x) { return x * w; });
   scale(ones({1}));
-  const Budget budget(4 << 20);
-  const std::string text = shortage(6 * kMiB);
+  const BudgetOfNow budget(4 << 20);
+  const std::string text = shortage(6 * kMiBOfFloats);
   EXPECT_HAS(text, "kept by traced functions:\n         1 MiB  function \"scale\" (made");
   EXPECT_HAS(text, "1 trace\n");
 }
 
 TEST(OutOfMemory, says_what_was_given_back_first) {
-  const Budget budget(4 << 20);
+  const BudgetOfNow budget(4 << 20);
   {
-    const Tensor gone = zeros({2 * kMiB});
+    const Tensor gone = zeros({2 * kMiBOfFloats});
   }
-  EXPECT_HAS(shortage(6 * kMiB), "given back before this failed: 2 MiB of free memory");
+  EXPECT_HAS(shortage(6 * kMiBOfFloats), "given back before this failed: 2 MiB of free memory");
 }
 
 TEST(OutOfMemory, of_a_session_tells_of_that_session_alone) {
-  const Tensor outside = zeros({8 * kMiB}).set_name("outside");
+  const Tensor outside = zeros({8 * kMiBOfFloats}).set_name("outside");
   Session session({.name = "small", .budget = 2 << 20});
   session.run([&] {
-    const Tensor inside = zeros({kMiB}).set_name("inside");
-    const std::string text = shortage(2 * kMiB);
+    const Tensor inside = zeros({kMiBOfFloats}).set_name("inside");
+    const std::string text = shortage(2 * kMiBOfFloats);
     EXPECT_HAS(text, "the budget of session \"small\" is 2 MiB, 1 MiB live");
     EXPECT_HAS(text, "\"inside\"");
     EXPECT_FALSE(has(text, "\"outside\"")) << text;

@@ -82,8 +82,8 @@ Doubles row(const Doubles& values, std::size_t i) {
   return {begin, begin + kColumns};
 }
 
-void expect_near(const Tensor& found, const Doubles& wanted, double tolerance,
-                 const std::string& what) {
+void expect_values(const Tensor& found, const Doubles& wanted, double tolerance,
+                   const std::string& what) {
   const Doubles values = cast(found, DType::float64).to_vector<double>();
   ASSERT_EQ(values.size(), wanted.size()) << what;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -106,19 +106,19 @@ void expect_loss(const nn::Loss& loss, const Row& reference, const Data& data,
     return values;
   };
   each = reference_of(data.y_pred);
-  expect_near(loss.per_example(y_true, y_pred), each, 1e-10, what);
-  expect_near(loss.per_example(y_true, cast(y_pred, DType::float32)), each, 2e-5, what);
+  expect_values(loss.per_example(y_true, y_pred), each, 1e-10, what);
+  expect_values(loss.per_example(y_true, cast(y_pred, DType::float32)), each, 2e-5, what);
   const double total = each[0] + each[1] + each[2] + each[3];
-  expect_near(loss(y_true, y_pred), {total / 4}, 1e-10, what);
+  expect_values(loss(y_true, y_pred), {total / 4}, 1e-10, what);
   const Tensor weights = tensor({0.5f, 2.f, 0.f, 1.f});
-  expect_near(loss(y_true, y_pred, weights), {(0.5 * each[0] + 2 * each[1] + each[3]) / 4}, 1e-7,
-              what + ", weighted");
+  expect_values(loss(y_true, y_pred, weights), {(0.5 * each[0] + 2 * each[1] + each[3]) / 4}, 1e-7,
+                what + ", weighted");
   const Tensor mask = tensor(std::vector<bool>{true, false, true, true});
-  expect_near(loss(y_true, y_pred, {}, mask), {(each[0] + each[2] + each[3]) / 3}, 1e-10,
-              what + ", masked");
+  expect_values(loss(y_true, y_pred, {}, mask), {(each[0] + each[2] + each[3]) / 3}, 1e-10,
+                what + ", masked");
   const auto traced = function("loss", [&](Tensor a, Tensor b, Tensor w) { return loss(a, b, w); });
-  expect_near(traced(y_true, y_pred, weights), {(0.5 * each[0] + 2 * each[1] + each[3]) / 4}, 1e-7,
-              what + ", traced");
+  expect_values(traced(y_true, y_pred, weights), {(0.5 * each[0] + 2 * each[1] + each[3]) / 4},
+                1e-7, what + ", traced");
 
   GradientTape tape;
   tape.watch(y_pred);
@@ -134,7 +134,7 @@ void expect_loss(const nn::Loss& loss, const Row& reference, const Data& data,
     for (std::size_t r = 0; r < kRows; ++r) change += above[r] - below[r];
     slopes.push_back(change / (2 * kStep) / kRows);
   }
-  expect_near(gradient, slopes, 1e-6, what + ", gradient");
+  expect_values(gradient, slopes, 1e-6, what + ", gradient");
 }
 
 TEST(Losses, of_real_values) {
@@ -254,8 +254,8 @@ TEST(Losses, sparse_categorical_crossentropy_may_ignore_a_class) {
   const double first = reference({1, 0, 0}, row(logits().y_pred, 0));
   const double last = reference({0, 1, 0}, row(logits().y_pred, 3));
   const Tensor labels = tensor({0, -1, -1, 1});
-  expect_near(loss.per_example(labels, x), {first, 0, 0, last}, 1e-10, "ignored");
-  expect_near(loss(labels, x), {(first + last) / 2}, 1e-10, "ignored");
+  expect_values(loss.per_example(labels, x), {first, 0, 0, last}, 1e-10, "ignored");
+  expect_values(loss(labels, x), {(first + last) / 2}, 1e-10, "ignored");
 }
 
 TEST(Losses, focal_crossentropies) {
@@ -307,38 +307,39 @@ TEST(Losses, reductions) {
   const auto with = [&](nn::Reduction reduction) {
     return nn::MeanSquaredError({.reduction = reduction})(y, zero, weights);
   };
-  expect_near(with(nn::Reduction::none), {1, 0, 0, 48}, 1e-6, "none");
-  expect_near(with(nn::Reduction::sum), {49}, 1e-6, "sum");
-  expect_near(with(nn::Reduction::sum_over_batch_size), {49.0 / 4}, 1e-6, "mean");
-  expect_near(with(nn::Reduction::mean_with_sample_weight), {49.0 / 4}, 1e-6, "weighted mean");
-  expect_near(nn::Loss("mse")(y, zero, {}, tensor(std::vector<bool>(4, false))), {0}, 0, "nothing");
+  expect_values(with(nn::Reduction::none), {1, 0, 0, 48}, 1e-6, "none");
+  expect_values(with(nn::Reduction::sum), {49}, 1e-6, "sum");
+  expect_values(with(nn::Reduction::sum_over_batch_size), {49.0 / 4}, 1e-6, "mean");
+  expect_values(with(nn::Reduction::mean_with_sample_weight), {49.0 / 4}, 1e-6, "weighted mean");
+  expect_values(nn::Loss("mse")(y, zero, {}, tensor(std::vector<bool>(4, false))), {0}, 0,
+                "nothing");
 }
 
 TEST(Losses, weights_and_masks_of_sequences) {
   const Tensor y_true = zeros({2, 3, 1}),
                y_pred = tensor({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3, 1});
   const nn::Loss mse("mse");
-  expect_near(mse(y_true, y_pred, tensor({1.f, 0.f})), {14.0 / 6}, 1e-6, "per example");
-  expect_near(mse(y_true, y_pred, tensor({1.f, 0.f}, {2, 1})), {14.0 / 6}, 1e-6, "per example");
+  expect_values(mse(y_true, y_pred, tensor({1.f, 0.f})), {14.0 / 6}, 1e-6, "per example");
+  expect_values(mse(y_true, y_pred, tensor({1.f, 0.f}, {2, 1})), {14.0 / 6}, 1e-6, "per example");
   const Tensor steps = tensor(std::vector<bool>{true, true, false, true, false, false}, {2, 3});
-  expect_near(mse(y_true, y_pred, cast(steps, DType::float32)), {21.0 / 6}, 1e-6, "per step");
-  expect_near(mse(y_true, y_pred, {}, steps), {21.0 / 3}, 1e-6, "masked");
+  expect_values(mse(y_true, y_pred, cast(steps, DType::float32)), {21.0 / 6}, 1e-6, "per step");
+  expect_values(mse(y_true, y_pred, {}, steps), {21.0 / 3}, 1e-6, "masked");
 }
 
 TEST(Losses, a_last_axis_of_size_1_may_lack) {
   const Tensor column = tensor({1.f, 2.f, 3.f}, {3, 1}), flat = tensor({1.f, 2.f, 4.f});
   const nn::Loss mse("mse");
-  expect_near(mse(flat, column), {1.0 / 3}, 1e-6, "labels");
-  expect_near(mse(column, flat), {1.0 / 3}, 1e-6, "predictions");
-  expect_near(mse(tensor({1, 2, 4}), column), {1.0 / 3}, 1e-6, "integers");
-  expect_near(mse(tensor(3.f), tensor(1.f)), {4}, 1e-6, "scalars");
+  expect_values(mse(flat, column), {1.0 / 3}, 1e-6, "labels");
+  expect_values(mse(column, flat), {1.0 / 3}, 1e-6, "predictions");
+  expect_values(mse(tensor({1, 2, 4}), column), {1.0 / 3}, 1e-6, "integers");
+  expect_values(mse(tensor(3.f), tensor(1.f)), {4}, 1e-6, "scalars");
 }
 
 TEST(Losses, a_function_of_ones_own) {
   const nn::Loss own([](Tensor y_true, Tensor y_pred) { return max(abs(y_true - y_pred), {-1}); },
                      "worst");
   EXPECT_EQ(own.name(), "worst");
-  expect_near(own(zeros({2, 2}), tensor({1.f, 3.f, 2.f, 0.f}, {2, 2})), {2.5}, 1e-6, "own");
+  expect_values(own(zeros({2, 2}), tensor({1.f, 3.f, 2.f, 0.f}, {2, 2})), {2.5}, 1e-6, "own");
   EXPECT_THROW(nn::detail::to_json(own), UnsupportedError);
 }
 

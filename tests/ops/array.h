@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,6 +25,15 @@ struct Array {
 using Arrays = std::vector<Array>;
 using Tensors = std::vector<Tensor>;
 using Random = std::mt19937_64;
+
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+inline Array zero_array(const Shape& shape) {
+  return {shape, std::vector<double>(static_cast<std::size_t>(shape.numel()), 0.0)};
+}
+// For errors, which are about shapes and dtypes.
+inline Tensor z(const Shape& shape, DType dtype = DType::float32) { return zeros(shape, dtype); }
 
 template <class T>
 inline constexpr bool is_half_v = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;

@@ -17,6 +17,9 @@ namespace tenure::testing {
 using DTypes = std::vector<DType>;
 inline const DTypes kFloats{DType::float32, DType::float64};
 inline const DTypes kIntegers{DType::int32, DType::int64, DType::uint8, DType::int8};
+inline const DTypes kWholeTypes{DType::int32, DType::int64, DType::uint8, DType::int8,
+                                DType::boolean};
+inline const DTypes kIndexTypes{DType::int32, DType::int64};
 inline const DTypes kNumbers{DType::float32, DType::float64, DType::int32,  DType::int64,
                              DType::uint8,   DType::int8,    DType::boolean};
 inline const DTypes kAnything{DType::float32, DType::float64, DType::int32,

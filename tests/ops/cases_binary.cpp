@@ -19,7 +19,7 @@ const std::vector<Shapes> kShapes{{{2, 3, 4}, {2, 3, 4}},
                                   {{0}, {1}},
                                   {{0, 3}, {0, 3}},
                                   {{2, 0}, {}}};
-// Runs of every length, rows that repeat, and enough for several threads.
+// Runs of every length, binary_rows_of_arithmetic that repeat, and enough for several threads.
 const std::vector<Shapes> kLargeShapes{
     {{70001}, {70001}}, {{300, 257}, {257}},       {{300, 1}, {1, 257}},      {{30000, 3}, {3}},
     {{}, {40001}},      {{2, 3, 5, 7}, {3, 1, 7}}, {{40, 1, 33}, {40, 29, 1}}};
@@ -30,15 +30,16 @@ double floor_quotient(double a, double b) { return b == 0 ? 0 : std::floor(a / b
 // Whole numbers, so that some are equal.
 const std::vector<Input> kEqualAtTimes(
     2, Input{.low = -2, .high = 2, .whole = true, .least = -2, .most = 2});
-const std::vector<Input> kAny(2, Input{.least = -99, .most = 99});
+const std::vector<Input> kAnyPair(2, Input{.least = -99, .most = 99});
 
-const DTypes kWhole{DType::int32, DType::int64, DType::uint8, DType::int8, DType::boolean};
-
-std::vector<BinaryRow> rows() {
+std::vector<BinaryRow> binary_rows_of_arithmetic() {
   return {
-      {"add", add, [](double a, double b) { return a + b; }, kAny, kNumbers, number_dtype, true},
-      {"sub", sub, [](double a, double b) { return a - b; }, kAny, kNumbers, number_dtype, true},
-      {"mul", mul, [](double a, double b) { return a * b; }, kAny, kNumbers, number_dtype, true},
+      {"add", add, [](double a, double b) { return a + b; }, kAnyPair, kNumbers, number_dtype,
+       true},
+      {"sub", sub, [](double a, double b) { return a - b; }, kAnyPair, kNumbers, number_dtype,
+       true},
+      {"mul", mul, [](double a, double b) { return a * b; }, kAnyPair, kNumbers, number_dtype,
+       true},
       {"div",
        div,
        [](double a, double b) { return a / b; },
@@ -50,7 +51,7 @@ std::vector<BinaryRow> rows() {
        div,
        floor_quotient,
        {{.least = -99, .most = 99}, {.least = -3, .most = 3}},
-       kWhole,
+       kWholeTypes,
        number_dtype,
        false,
        "div_of_integers"},
@@ -65,17 +66,17 @@ std::vector<BinaryRow> rows() {
        floor_div,
        floor_quotient,
        {{.least = -99, .most = 99}, {.least = -3, .most = 3}},
-       kWhole,
+       kWholeTypes,
        number_dtype,
        false,
        "floor_div_of_integers"},
-      {"maximum", maximum, larger_of, kAny, kNumbers, number_dtype, true},
+      {"maximum", maximum, larger_of, kAnyPair, kNumbers, number_dtype, true},
       {"maximum", maximum, larger_of, kEqualAtTimes, kNumbers, number_dtype, false,
        "maximum_of_equals"},
-      {"minimum", minimum, [](double a, double b) { return b < a ? b : a; }, kAny, kNumbers,
+      {"minimum", minimum, [](double a, double b) { return b < a ? b : a; }, kAnyPair, kNumbers,
        number_dtype, true},
       {"squared_difference", squared_difference,
-       [](double a, double b) { return (a - b) * (a - b); }, kAny, kNumbers, number_dtype, true,
+       [](double a, double b) { return (a - b) * (a - b); }, kAnyPair, kNumbers, number_dtype, true,
        "squared_difference", 2},
       {"equal", equal, [](double a, double b) { return a == b ? 1.0 : 0.0; }, kEqualAtTimes,
        kNumbers, bool_dtype, false},
@@ -129,9 +130,9 @@ Case where_case() {
 
 }  // namespace
 
-std::vector<Case> cases_of(const std::vector<BinaryRow>& rows) {
+std::vector<Case> cases_of(const std::vector<BinaryRow>& binary_rows_of_arithmetic) {
   std::vector<Case> cases;
-  for (const BinaryRow& row : rows) {
+  for (const BinaryRow& row : binary_rows_of_arithmetic) {
     cases.push_back({.name = row.title,
                      .ops = {row.name},
                      .run = [run = row.run](Tensors in, DType) { return run(OP_IN(0), OP_IN(1)); },
@@ -150,7 +151,7 @@ std::vector<Case> cases_of(const std::vector<BinaryRow>& rows) {
 }
 
 std::vector<Case> binary_cases() {
-  std::vector<Case> cases = cases_of(rows());
+  std::vector<Case> cases = cases_of(binary_rows_of_arithmetic());
   cases.push_back(add_n_case());
   cases.push_back(where_case());
   return cases;

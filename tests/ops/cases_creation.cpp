@@ -20,17 +20,18 @@ struct CreationRow {
   const DTypes& dtypes;
 };
 
-const DTypes kWide{DType::float32, DType::float64, DType::int32,   DType::int64,
-                   DType::int8,    DType::float16, DType::bfloat16};
+const DTypes kWideTypes{DType::float32, DType::float64, DType::int32,   DType::int64,
+                        DType::int8,    DType::float16, DType::bfloat16};
 
-std::vector<CreationRow> rows() {
+std::vector<CreationRow> creation_rows() {
   const auto all = [](const Shape& shape, double value) {
     return filled(shape, [=](const Index&) { return value; });
   };
   return {
       {"zeros", "fill", [](DType d) { return zeros({2, 3}, d); }, all({2, 3}, 0), kAnything},
       {"ones", "fill", [](DType d) { return ones({5}, d); }, all({5}, 1), kAnything},
-      {"full", "fill", [](DType d) { return full({2, 1, 2}, -3, d); }, all({2, 1, 2}, -3), kWide},
+      {"full", "fill", [](DType d) { return full({2, 1, 2}, -3, d); }, all({2, 1, 2}, -3),
+       kWideTypes},
       {"full_of_a_scalar", "fill", [](DType d) { return full({}, 1.0, d); }, all({}, 1), kAnything},
       {"zeros_of_nothing", "fill", [](DType d) { return zeros({2, 0}, d); }, all({2, 0}, 0),
        kAnything},
@@ -40,11 +41,11 @@ std::vector<CreationRow> rows() {
       {"ones_like", "fill", [](DType d) { return ones_like(zeros({3}, d)); }, all({3}, 1),
        kAnything},
       {"full_like", "fill", [](DType d) { return full_like(zeros({3}, d), -2); }, all({3}, -2),
-       kWide},
+       kWideTypes},
       {"arange", "arange", [](DType d) { return arange(3, 17, 2, d); }, sequence(7, 3, 2),
        kIntegers},
       {"arange_down", "arange", [](DType d) { return arange(5, -6, -3, d); }, sequence(4, 5, -3),
-       kWide},
+       kWideTypes},
       {"arange_by_halves", "arange", [](DType d) { return arange(-1.0, 1.25, 0.5, d); },
        sequence(5, -1, 0.5), kFloats},
       {"arange_of_nothing", "arange", [](DType d) { return arange(4, 2, 1, d); }, sequence(0, 0, 0),
@@ -54,11 +55,11 @@ std::vector<CreationRow> rows() {
       {"linspace", "linspace", [](DType d) { return linspace(-1, 1, 5, d); }, sequence(5, -1, 0.5),
        kFloats},
       {"linspace_of_one", "linspace", [](DType d) { return linspace(3, 9, 1, d); },
-       sequence(1, 3, 0), kWide},
+       sequence(1, 3, 0), kWideTypes},
       {"linspace_of_none", "linspace", [](DType d) { return linspace(3, 9, 0, d); },
-       sequence(0, 3, 0), kWide},
+       sequence(0, 3, 0), kWideTypes},
       {"linspace_of_integers", "linspace", [](DType d) { return linspace(0, 40, 11, d); },
-       sequence(11, 0, 4), kWide},
+       sequence(11, 0, 4), kWideTypes},
       {"eye", "eye", [](DType d) { return eye(4, -1, d); }, diagonal({4, 4}), kAnything},
       {"tall_eye", "eye", [](DType d) { return eye(5, 3, d); }, diagonal({5, 3}), kAnything},
       {"wide_eye", "eye", [](DType d) { return eye(2, 6, d); }, diagonal({2, 6}), kAnything},
@@ -86,7 +87,7 @@ Case broadcast_args_case(int longer) {
 
 std::vector<Case> creation_cases() {
   std::vector<Case> cases;
-  for (const CreationRow& row : rows()) {
+  for (const CreationRow& row : creation_rows()) {
     cases.push_back({.name = row.name,
                      .ops = {row.op},
                      .run = [run = row.run](const Tensors&, DType dtype) { return run(dtype); },

@@ -16,7 +16,7 @@ const std::vector<Shapes> kLargeSquare{{{40, 40}}, {{650, 7, 7}}};
 const std::vector<Shapes> kRectangular{{{3, 3}}, {{4, 2}}, {{2, 4}}, {{2, 3, 2}}, {{1, 3}},
                                        {{3, 1}}, {{0, 3}}, {{3, 0}}, {{0, 2, 3}}};
 const std::vector<Shapes> kLargeRectangular{{{30, 20}}, {{20, 30}}, {{560, 8, 7}}};
-const std::vector<Shapes> kWide{{{3, 3}}, {{2, 4}}, {{2, 1, 3}}, {{0, 3}}};
+const std::vector<Shapes> kWideShapes{{{3, 3}}, {{2, 4}}, {{2, 1, 3}}, {{0, 3}}};
 const std::vector<Shapes> kTall{{{4, 2}}, {{2, 3, 1}}, {{2, 0}}};
 const Tolerance kClose{.ulps = 32, .epsilons = 64};
 const Tolerance kLargeClose{.ulps = 64, .epsilons = 2000};
@@ -96,7 +96,7 @@ void add_rectangular(std::vector<Case>& cases) {
     const auto q = [full](Tensor x) { return qr(std::move(x), {.full_matrices = full}).q; };
     const auto q_of = [full](const Matrix& x) { return qr_of(x, full)[0]; };
     const auto r_of = [full](const Matrix& x) { return qr_of(x, full)[1]; };
-    const auto& shapes = full ? kWide : kRectangular;
+    const auto& shapes = full ? kWideShapes : kRectangular;
     const auto& value_shapes = full ? kTall : kLargeRectangular;
     cases.push_back(row(name + "_q", {"qr"}, q, q_of, 2, shapes, value_shapes));
     cases.push_back(row(name + "_r", {"qr"}, r, r_of, 2, shapes, value_shapes));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNothing = -1.7976931348623157e308;
 
-struct Row {
+struct DilationRow {
   const char* name;
   DilationOptions options;
   Shape x;
@@ -16,7 +16,7 @@ struct Row {
   std::vector<Shape> value_x = {};  // with filters of as many channels
 };
 
-const Row kRows[] = {
+const DilationRow kDilationRows[] = {
     {"of_every_place", {}, {2, 4, 5, 3}, {2, 3, 3}, {{2, 61, 4, 70}}},
     {"with_padding",
      {.strides = {2, 1}, .padding = Padding::same, .dilations = {1, 2}},
@@ -26,14 +26,14 @@ const Row kRows[] = {
     {"of_one_image", {.strides = {2}, .padding = 1}, {4, 3, 2}, {2, 2, 2}},
 };
 
-Pooling pooling_of(const Row& row) {
+Pooling pooling_of(const DilationRow& row) {
   return {{row.filter[0], row.filter[1]},
           {.strides = row.options.strides,
            .padding = row.options.padding,
            .dilations = row.options.dilations}};
 }
 
-std::vector<Shapes> with(const Row& row, bool output_first, bool filter_first) {
+std::vector<Shapes> with(const DilationRow& row, bool output_first, bool filter_first) {
   std::vector<Shape> images{row.x};
   images.insert(images.end(), row.value_x.begin(), row.value_x.end());
   std::vector<Shapes> all;
@@ -47,7 +47,7 @@ std::vector<Shapes> with(const Row& row, bool output_first, bool filter_first) {
   return all;
 }
 
-std::function<Tensor(Tensors, DType)> internal(const char* op, const Row& row) {
+std::function<Tensor(Tensors, DType)> internal(const char* op, const DilationRow& row) {
   return [op, pooling = pooling_of(row), x = row.x](Tensors in, DType dtype) {
     const Shape shape = in[1].defined() ? in[1].shape() : x;
     return internal_call(op, ops::pool_attrs(op, shape, pooling.window, pooling.options))(
@@ -60,7 +60,7 @@ std::function<Tensor(Tensors, DType)> internal(const char* op, const Row& row) {
 std::vector<Case> dilation_cases() {
   const Tolerance sums{.ulps = 4, .epsilons = 64};
   std::vector<Case> cases;
-  for (const Row& row : kRows) {
+  for (const DilationRow& row : kDilationRows) {
     const Pooling pooling = pooling_of(row);
     const std::string suffix = std::string("_") + row.name;
     std::vector<Shapes> pairs;

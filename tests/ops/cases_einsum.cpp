@@ -4,7 +4,7 @@
 namespace tenure::testing {
 namespace {
 
-struct Row {
+struct EinsumRow {
   const char* name;
   const char* equation;
   std::vector<std::string> operands;
@@ -12,7 +12,7 @@ struct Row {
   std::vector<Shapes> shapes;
 };
 
-const Row kRows[] = {
+const EinsumRow kEinsumRows[] = {
     {"einsum_same", "ij->ij", {"ij"}, "ij", {{{2, 3}}, {{0, 2}}}},
     {"einsum_transpose", "ijk->kij", {"ijk"}, "kij", {{{2, 3, 4}}}},
     {"einsum_sum", "ijk->j", {"ijk"}, "j", {{{2, 3, 4}}, {{2, 3, 0}}}},
@@ -53,7 +53,7 @@ const Row kRows[] = {
 
 std::vector<Case> einsum_cases() {
   std::vector<Case> cases;
-  for (const Row& row : kRows) {
+  for (const EinsumRow& row : kEinsumRows) {
     const bool takes_two = row.operands.size() == 2;
     cases.push_back({.name = row.name,
                      .ops = {"transpose", "matmul", "reshape", "sum", "mul", "diagonal"},

@@ -8,7 +8,7 @@ const DTypes kBooleans{DType::boolean};
 
 std::int64_t bits(double value) { return static_cast<std::int64_t>(value); }
 
-std::vector<BinaryRow> rows() {
+std::vector<BinaryRow> logical_rows() {
   const std::vector<Input> any(2, Input{.least = -99, .most = 99});
   return {
       {"logical_and", logical_and, [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; },
@@ -32,7 +32,7 @@ std::vector<BinaryRow> rows() {
 }  // namespace
 
 std::vector<Case> logical_cases() {
-  std::vector<Case> cases = cases_of(rows());
+  std::vector<Case> cases = cases_of(logical_rows());
   Case inverted = unary_case("logical_not", {"logical_not"}, logical_not,
                              [](Wide x) { return x == 0 ? 1.0L : 0.0L; }, {}, {});
   inverted.dtypes = kBooleans;

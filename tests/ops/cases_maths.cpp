@@ -24,8 +24,6 @@ double pow_of_integers(double a, double b) {
   return a == 0 && b < 0 ? 0 : std::trunc(std::pow(a, b));
 }
 
-const DTypes kWhole{DType::int32, DType::int64, DType::uint8, DType::int8, DType::boolean};
-
 std::vector<BinaryRow> binary_rows() {
   const Input any{.least = -99, .most = 99};
   const Input divisor{.low = 0.5, .high = 3};
@@ -34,7 +32,14 @@ std::vector<BinaryRow> binary_rows() {
   return {
       {"mod", mod, mod_of, {any, divisor}, kFloats, same_dtype, true},
       {"mod", mod, mod_of, {any, either_side}, kFloats, same_dtype, false, "mod_of_either_sign"},
-      {"mod", mod, mod_of_integers, {any, small}, kWhole, number_dtype, false, "mod_of_integers"},
+      {"mod",
+       mod,
+       mod_of_integers,
+       {any, small},
+       kWholeTypes,
+       number_dtype,
+       false,
+       "mod_of_integers"},
       {"pow",
        pow,
        [](double a, double b) { return std::pow(a, b); },
@@ -57,7 +62,7 @@ std::vector<BinaryRow> binary_rows() {
        pow,
        pow_of_integers,
        {{}, {.least = -3, .most = 7}},
-       kWhole,
+       kWholeTypes,
        number_dtype,
        false,
        "pow_of_integers"},

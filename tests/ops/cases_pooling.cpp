@@ -8,7 +8,7 @@
 namespace tenure::testing {
 namespace {
 
-struct Row {
+struct PoolingRow {
   const char* name;
   Pooling pooling;
   std::vector<Shape> shapes;
@@ -16,8 +16,8 @@ struct Row {
 };
 
 // Every number of axes, kind of padding and order of axes; shapes with and without a batch.
-const std::vector<Row>& rows() {
-  static const std::vector<Row> rows{
+const std::vector<PoolingRow>& pooling_rows() {
+  static const std::vector<PoolingRow> pooling_rows{
       {"of_a_line",
        {{3}, {.strides = {2}, .padding = Padding::same}},
        {{2, 5, 3}, {7, 2}, {0, 5, 3}, {2, 4, 0}}},
@@ -44,7 +44,7 @@ const std::vector<Row>& rows() {
        {{2, 1, 2}, {.strides = {1}, .padding = Padding::same, .channels_first = true}},
        {{1, 2, 3, 2, 4}}},
   };
-  return rows;
+  return pooling_rows;
 }
 
 std::vector<Shapes> single(const std::vector<Shape>& shapes) {
@@ -70,14 +70,12 @@ std::function<Tensor(Tensors, DType)> with_windows_of(const char* op, const Pool
   };
 }
 
-double lowest(DType dtype) { return rounded(-INFINITY, dtype); }
-
 }  // namespace
 
 std::vector<Case> pooling_cases() {
   const Tolerance sums{.ulps = 4, .epsilons = 32};
   std::vector<Case> cases;
-  for (const Row& each : rows()) {
+  for (const PoolingRow& each : pooling_rows()) {
     const Pooling pooling = each.pooling;
     const std::string suffix = std::string("_") + each.name;
     const Shape& whole = each.shapes.front();
@@ -90,7 +88,9 @@ std::vector<Case> pooling_cases() {
          .shapes = single(each.shapes),
          .value_shapes = single(each.value_shapes),
          .reference =
-             [=](const Arrays& in) { return max_pooled(in[0], pooling, lowest(DType::float64)); }});
+             [=](const Arrays& in) {
+               return max_pooled(in[0], pooling, least_of(DType::float64));
+             }});
     cases.push_back(
         {.name = "avg_pool" + suffix,
          .ops = {"avg_pool"},
@@ -112,7 +112,9 @@ std::vector<Case> pooling_cases() {
          .shapes = single({whole}),
          .value_shapes = single(each.value_shapes),
          .reference =
-             [=](const Arrays& in) { return max_pooled(in[0], pooling, lowest(DType::float64)); }});
+             [=](const Arrays& in) {
+               return max_pooled(in[0], pooling, least_of(DType::float64));
+             }});
     cases.push_back(
         {.name = "max_pool_with_argmax_indices" + suffix,
          .ops = {"max_pool_with_argmax"},

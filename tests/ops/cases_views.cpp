@@ -68,7 +68,7 @@ Array without_ones(const Array& x) {
   return reshaped(x, shape);
 }
 
-std::vector<ViewRow> rows() {
+std::vector<ViewRow> view_rows() {
   return {
       {"reshape",
        "reshape",
@@ -395,7 +395,7 @@ Tensor three_a_minus_two_b(const Tensors& in) {
 
 std::vector<Case> views_cases() {
   std::vector<Case> cases;
-  for (const ViewRow& row : rows()) {
+  for (const ViewRow& row : view_rows()) {
     Case& added =
         cases.emplace_back(Case{.name = row.name, .ops = {row.op}, .run = row.run, .inputs = {{}}});
     added.shapes.clear();

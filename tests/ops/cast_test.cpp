@@ -15,7 +15,7 @@ namespace {
 using Exact = long double;
 static_assert(std::numeric_limits<Exact>::digits >= 64);
 
-constexpr Exact kInf = std::numeric_limits<Exact>::infinity();
+constexpr Exact kExactInf = std::numeric_limits<Exact>::infinity();
 
 struct FloatFormat {
   int digits;          // of the significand, the implicit one included
@@ -43,7 +43,7 @@ Exact to_float(Exact x, FloatFormat format) {
   const int last_digit = exponent - format.digits + 1;
   const Exact nearest = std::ldexp(std::nearbyint(std::ldexp(x, -last_digit)), last_digit);
   if (std::abs(nearest) >= std::ldexp(Exact{1}, format.most_exponent + 1)) {
-    return std::copysign(kInf, x);
+    return std::copysign(kExactInf, x);
   }
   return nearest;
 }
@@ -111,7 +111,8 @@ std::vector<Exact> interesting_values(DType from) {
   }
   if (is_floating(from)) {
     for (Exact& value : values) value = to_float(value, format_of(from));
-    values.insert(values.end(), {kInf, std::numeric_limits<Exact>::quiet_NaN(), 1e-320L, 1e300L});
+    values.insert(values.end(),
+                  {kExactInf, std::numeric_limits<Exact>::quiet_NaN(), 1e-320L, 1e300L});
     for (Exact& value : values) value = to_float(value, format_of(from));
   }
   if (!is_floating(from)) std::erase(values, 0);  // it has no negative

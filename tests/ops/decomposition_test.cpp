@@ -11,7 +11,6 @@ namespace tenure::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor matrix(std::initializer_list<double> values, const Shape& shape) {
   return tensor(std::vector<double>(values), shape);

@@ -6,16 +6,14 @@
 namespace tenure::testing {
 namespace {
 
-Tensor z(const Shape& shape) { return zeros(shape); }
-
-struct Refused {
+struct BadConvolution {
   const char* name;
   std::function<Tensor()> run;
   std::string text;
 };
-void PrintTo(const Refused& refused, std::ostream* out) { *out << refused.name; }
+void PrintTo(const BadConvolution& refused, std::ostream* out) { *out << refused.name; }
 
-const Refused kRefused[] = {
+const BadConvolution kBadConvolutions[] = {
     {"rank", [] { return conv2d(z({3, 3}), z({2, 2, 1, 1})); },
      "conv2d: the input needs 4 axes, or 3 without a batch: [3, 3]"},
     {"number", [] { return conv1d(1.0, z({2, 1, 1})); },
@@ -53,13 +51,13 @@ const Refused kRefused[] = {
      "[1, 2, 3, 3]"},
 };
 
-struct RefusedConvolution : ::testing::TestWithParam<Refused> {};
+struct RefusedConvolution : ::testing::TestWithParam<BadConvolution> {};
 
 TEST_P(RefusedConvolution, says_what_is_wrong) {
   EXPECT_EQ(message_of<ShapeError>(GetParam().run), GetParam().text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Convolution, RefusedConvolution, ::testing::ValuesIn(kRefused),
+INSTANTIATE_TEST_SUITE_P(Convolution, RefusedConvolution, ::testing::ValuesIn(kBadConvolutions),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(FusedConvolution, prelu_and_its_weights_go_together) {

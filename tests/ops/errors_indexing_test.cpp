@@ -8,17 +8,16 @@
 namespace tenure::testing {
 namespace {
 
-struct Refused {
+struct BadIndexing {
   const char* name;
   std::function<void()> run;
   const char* text;
 };
-void PrintTo(const Refused& refused, std::ostream* out) { *out << refused.name; }
+void PrintTo(const BadIndexing& refused, std::ostream* out) { *out << refused.name; }
 
-Tensor z(const Shape& shape, DType dtype = DType::float32) { return zeros(shape, dtype); }
 Tensor at(const Shape& shape) { return zeros(shape, DType::int32); }
 
-const Refused kRefused[] = {
+const BadIndexing kBadIndexings[] = {
     {"gather_batches", [] { gather(z({2, 3}), at({4, 2}), {.axis = 1, .batch_dims = 1}); },
      "gather: x [2, 3] and indices [4, 2] must agree in the first 1 axes"},
     {"gather_batch_dims", [] { gather(z({2, 3}), at({2}), {.axis = 0, .batch_dims = 1}); },
@@ -74,7 +73,7 @@ const Refused kRefused[] = {
     {"depth_block", [] { depth_to_space(z({1, 2, 2, 4}), 0); }, "depth_to_space: a block of 0"},
 };
 
-struct RefusedIndexing : ::testing::TestWithParam<Refused> {};
+struct RefusedIndexing : ::testing::TestWithParam<BadIndexing> {};
 
 TEST_P(RefusedIndexing, in_these_words_and_without_a_trace) {
   const MemoryInfo before = memory();
@@ -83,7 +82,7 @@ TEST_P(RefusedIndexing, in_these_words_and_without_a_trace) {
   EXPECT_EQ(memory().live_bytes, before.live_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, RefusedIndexing, ::testing::ValuesIn(kRefused),
+INSTANTIATE_TEST_SUITE_P(Ops, RefusedIndexing, ::testing::ValuesIn(kBadIndexings),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -8,15 +8,13 @@ namespace {
 
 enum class Kind { shape, dtype, value };
 
-struct Refused {
+struct BadCall {
   const char* name;
   Kind kind;
   std::function<Tensor()> run;
   std::string text;
 };
-void PrintTo(const Refused& refused, std::ostream* out) { *out << refused.name; }
-
-Tensor z(const Shape& shape, DType dtype = DType::float32) { return zeros(shape, dtype); }
+void PrintTo(const BadCall& refused, std::ostream* out) { *out << refused.name; }
 
 std::string text_of(Kind kind, const std::function<Tensor()>& run) {
   switch (kind) {
@@ -30,7 +28,7 @@ std::string text_of(Kind kind, const std::function<Tensor()>& run) {
   return message_of<ValueError>(run);
 }
 
-const Refused kRefused[] = {
+const BadCall kBadCalls[] = {
     // Elementwise.
     {"add_shapes", Kind::shape, [] { return z({2}) + z({3}); },
      "add: shapes do not broadcast: [2] and [3]"},
@@ -155,7 +153,7 @@ const Refused kRefused[] = {
      "shuffle: a scalar has no axis to shuffle"},
 };
 
-struct RefusedCall : ::testing::TestWithParam<Refused> {};
+struct RefusedCall : ::testing::TestWithParam<BadCall> {};
 
 TEST_P(RefusedCall, is_an_error_with_this_text_and_leaves_nothing) {
   const MemoryInfo before = memory();
@@ -164,7 +162,7 @@ TEST_P(RefusedCall, is_an_error_with_this_text_and_leaves_nothing) {
   EXPECT_EQ(memory().live_bytes, before.live_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, RefusedCall, ::testing::ValuesIn(kRefused),
+INSTANTIATE_TEST_SUITE_P(Ops, RefusedCall, ::testing::ValuesIn(kBadCalls),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Errors, tensors_are_as_before_after_a_refusal) {

@@ -15,6 +15,8 @@
 
 namespace tenure::testing {
 
+inline const Input kWholeNumbers{.low = -9, .high = 9, .whole = true};  // exact in any order
+
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random(seed) {}

@@ -8,14 +8,14 @@ const Tolerance kTolerance{.ulps = 64, .epsilons = 400};
 const Input kUnit{.low = -1, .high = 1};
 
 // A convolution that fits: options, and shapes as the user gives them.
-struct Drawing {
+struct ConvolutionDrawing {
   ConvKind kind;
   Shape x, filter, y;
   bool batched = true;
 };
 
-Drawing draw_conv(Dice& dice, int axes, bool depthwise) {
-  Drawing drawing;
+ConvolutionDrawing draw_conv(Dice& dice, int axes, bool depthwise) {
+  ConvolutionDrawing drawing;
   drawing.kind = {.axes = axes, .depthwise = depthwise};
   ConvOptions& options = drawing.kind.options;
   options.channels_first = dice.chance(0.3);
@@ -66,7 +66,7 @@ Drawing draw_conv(Dice& dice, int axes, bool depthwise) {
 }
 
 // Makes the drawing one that does not fit, and says what the error must name.
-std::vector<std::string> spoil(Dice& dice, Drawing& drawing, const std::string& op) {
+std::vector<std::string> spoil(Dice& dice, ConvolutionDrawing& drawing, const std::string& op) {
   ConvOptions& options = drawing.kind.options;
   const int axes = drawing.kind.axes;
   const int channels = options.channels_first ? (drawing.batched ? 1 : 0) : drawing.x.rank() - 1;
@@ -123,7 +123,7 @@ std::vector<std::string> halve(Trial& trial, const std::string& op) {
 
 Fuzz fuzz_conv(const char* name, int axes, bool depthwise, Conv run) {
   return {name, {name}, [=](Dice& dice) {
-            Drawing d = draw_conv(dice, axes, depthwise);
+            ConvolutionDrawing d = draw_conv(dice, axes, depthwise);
             std::vector<std::string> complaint;
             if (dice.chance(0.12)) complaint = spoil(dice, d, name);
             Trial trial = trial_of(dice, {d.x, d.filter});
@@ -142,7 +142,7 @@ enum class Gradient { input, filter };
 Fuzz fuzz_grad(Gradient of, const char* name, int axes, bool depthwise, ConvGrad run) {
   return {name, {name}, [=](Dice& dice) {
             const bool of_input = of == Gradient::input;
-            Drawing d = draw_conv(dice, axes, depthwise);
+            ConvolutionDrawing d = draw_conv(dice, axes, depthwise);
             std::vector<std::string> complaint;
             if (dice.chance(0.08)) {
               complaint = spoil(dice, d, name);
@@ -168,7 +168,7 @@ Fuzz fuzz_grad(Gradient of, const char* name, int axes, bool depthwise, ConvGrad
 
 Trial separable_trial(Dice& dice) {
   const std::string name = "separable_conv2d";
-  Drawing d = draw_conv(dice, 2, true);
+  ConvolutionDrawing d = draw_conv(dice, 2, true);
   Shape pointwise{1, 1, d.filter[2] * d.filter[3], dice.in(1, 5)};
   std::vector<std::string> complaint;
   if (dice.chance(0.05)) {
@@ -246,7 +246,7 @@ Array finished(const Tail& tail, Array z, const Arrays& in, bool channels_first)
 Fuzz fuzz_fused(const char* name, bool depthwise,
                 Tensor (*run)(Arg, Arg, const FusedOptions&, const ConvOptions&)) {
   return {name, {name}, [=](Dice& dice) {
-            Drawing d = draw_conv(dice, 2, depthwise);
+            ConvolutionDrawing d = draw_conv(dice, 2, depthwise);
             const bool first = d.kind.options.channels_first;
             Shapes shapes{d.x, d.filter};
             Tail tail = add_tail(dice, name, d.y, d.y[first ? -3 : -1], shapes);

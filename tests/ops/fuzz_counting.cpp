@@ -4,8 +4,6 @@
 namespace tenure::testing {
 namespace {
 
-const Input kWhole{.low = -9, .high = 9, .whole = true};  // exact in any order
-
 Fuzz bincount_fuzz(const char* op, bool dense) {
   return {op, {op}, [=](Dice& dice) {
             const Shape shape = dice.shape(1, dense ? 2 : 1, 8);
@@ -22,7 +20,7 @@ Fuzz bincount_fuzz(const char* op, bool dense) {
               return dense_bincount(OP_IN(0), size, options);
             };
             std::vector<Drawn> inputs{drawn_indices(dice, shape, 10)};
-            if (weighted) inputs.push_back(drawn(dice, shape, dtype, kWhole));
+            if (weighted) inputs.push_back(drawn(dice, shape, dtype, kWholeNumbers));
             if (dice.chance(kInvalid)) {
               if (weighted && dice.chance(0.5)) {
                 Shape wrong = shape;

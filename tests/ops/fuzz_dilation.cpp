@@ -5,13 +5,13 @@
 namespace tenure::testing {
 namespace {
 
-struct Drawing {
+struct DilationDrawing {
   PoolingOfShape of;
   Shape filter;
 };
 
-Drawing draw_dilation(Dice& dice) {
-  Drawing drawing{draw_pooling(dice, 2), {}};
+DilationDrawing draw_dilation(Dice& dice) {
+  DilationDrawing drawing{draw_pooling(dice, 2), {}};
   PoolOptions& options = drawing.of.pooling.options;
   options.rounding = Rounding::down;
   if (options.channels_first) {  // there is no such dilation
@@ -31,7 +31,7 @@ Drawing draw_dilation(Dice& dice) {
 }
 
 Trial dilation_trial(Dice& dice) {
-  Drawing drawing = draw_dilation(dice);
+  DilationDrawing drawing = draw_dilation(dice);
   const DType dtype = dice.pick(DTypes{DType::float32, DType::float64, DType::int32, DType::int64});
   Trial trial;
   if (dice.chance(0.15)) {
@@ -70,7 +70,7 @@ Trial dilation_trial(Dice& dice) {
 
 Fuzz fuzz_gradient(const char* op, Array (*reference)(const Arrays&, const Pooling&), char first) {
   return {op, {op}, [=](Dice& dice) {
-            const Drawing drawing = draw_dilation(dice);
+            const DilationDrawing drawing = draw_dilation(dice);
             const Pooling pooling = drawing.of.pooling;
             const Shape x = drawing.of.x;
             const DType dtype = dice.pick(kFloats);

@@ -20,7 +20,7 @@ std::string with_ellipsis(const std::string& labels) {
   return text;
 }
 
-struct Drawing {
+struct EinsumDrawing {
   std::vector<std::string> operands;
   std::string output;
   std::map<char, std::int64_t> sizes;
@@ -41,8 +41,8 @@ std::string drawn_labels(Dice& dice, int ellipsis_axes) {
   return labels;
 }
 
-Drawing draw_equation(Dice& dice) {
-  Drawing drawing;
+EinsumDrawing draw_equation(Dice& dice) {
+  EinsumDrawing drawing;
   const std::int64_t count = dice.chance(0.1) ? 7 : dice.in(1, 4);
   const bool has_ellipsis = dice.chance(0.4);
   int widest = 0;
@@ -79,7 +79,7 @@ Drawing draw_equation(Dice& dice) {
 }
 
 Trial einsum_trial(Dice& dice) {
-  const Drawing drawing = draw_equation(dice);
+  const EinsumDrawing drawing = draw_equation(dice);
   const std::vector<DType> dtypes{DType::float32, DType::float64, DType::int32, DType::int64};
   const DType dtype = dice.pick(dtypes);
   Trial trial;

@@ -11,7 +11,6 @@ namespace {
 
 const DTypes kSummable{DType::float32, DType::float64, DType::int32,
                        DType::int64,   DType::uint8,   DType::int8};
-const Input kWhole{.low = -9, .high = 9, .whole = true};  // exact in any order
 
 struct GatherDraw {
   Shape x, indices, result;
@@ -70,7 +69,7 @@ Trial gather_grad_trial(Dice& dice) {
                     {&out, 1});
     return out;
   };
-  const Drawn dy = drawn(dice, d.result, dtype, kWhole);
+  const Drawn dy = drawn(dice, d.result, dtype, kWholeNumbers);
   if (d.indices.numel() > 0 && dice.chance(kInvalid)) {
     std::int64_t bad = 0, place = 0;
     const Drawn indices = drawn_bad_indices(dice, d.indices, d.x[d.axis], bad, place);
@@ -158,11 +157,11 @@ Trial scatter_nd_trial(Dice& dice) {
                    {"scatter_nd: updates are " + text(wrong) + ", not " + text(d.updates),
                     text(d.indices), text(d.x)});
   }
-  return sound({drawn_indices(dice, d.indices, d.limit), drawn(dice, d.updates, dtype, kWhole)},
-               dtype, run, [d](const Arrays& in) {
-                 return scattered(filled(d.x, [](const Index&) { return 0.0; }), in[0], in[1],
-                                  total);
-               });
+  return sound(
+      {drawn_indices(dice, d.indices, d.limit), drawn(dice, d.updates, dtype, kWholeNumbers)},
+      dtype, run, [d](const Arrays& in) {
+        return scattered(filled(d.x, [](const Index&) { return 0.0; }), in[0], in[1], total);
+      });
 }
 
 Fuzz scatter_fuzz(const char* op, Tensor (*scatter)(Arg, Arg, Arg), Combine combine,
@@ -172,8 +171,8 @@ Fuzz scatter_fuzz(const char* op, Tensor (*scatter)(Arg, Arg, Arg), Combine comb
         const CoordinateDraw d = coordinate_draw(dice);
         const DType dtype = dice.pick(dtypes);
         const auto run = [scatter](Tensors in) { return scatter(OP_IN(0), OP_IN(1), OP_IN(2)); };
-        const Drawn x = drawn(dice, d.x, dtype, kWhole);
-        const Drawn updates = drawn(dice, d.updates, dtype, kWhole);
+        const Drawn x = drawn(dice, d.x, dtype, kWholeNumbers);
+        const Drawn updates = drawn(dice, d.updates, dtype, kWholeNumbers);
         if (dice.chance(kInvalid)) {
           if (d.indices.numel() > 0 && dice.chance(0.6)) {
             std::string complaint;

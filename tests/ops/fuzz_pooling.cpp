@@ -79,10 +79,8 @@ Fuzz fuzz(const char* name, DTypes dtypes, DType (*result)(DType), Call call,
           }};
 }
 
-double lowest(DType dtype) { return rounded(-INFINITY, dtype); }
-
 Array largest(const Array& x, const Pooling& pooling, DType dtype) {
-  return max_pooled(x, pooling, lowest(dtype));
+  return max_pooled(x, pooling, least_of(dtype));
 }
 
 Pooling with_unit_strides(Pooling pooling) {

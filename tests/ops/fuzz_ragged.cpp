@@ -7,7 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-const DTypes kIndexTypes{DType::int32, DType::int64};
 const DTypes kRangeTypes{DType::float32, DType::float64, DType::int32, DType::int64};
 
 Splits random_splits(Dice& dice, std::int64_t rows, std::size_t levels) {

@@ -6,8 +6,6 @@
 namespace tenure::testing {
 namespace {
 
-const DTypes kIndexTypes{DType::int32, DType::int64};
-
 // Logits with one class that has all the probability, so that every draw is known.
 Trial multinomial(Dice& dice) {
   const DType dtype = dice.pick(kFloats);

@@ -8,8 +8,6 @@
 namespace tenure::testing {
 namespace {
 
-const DTypes kIndexTypes{DType::int32, DType::int64};
-
 double lowest(DType dtype) {
   if (dtype == DType::float32) return std::numeric_limits<float>::lowest();
   if (dtype == DType::float64) return std::numeric_limits<double>::lowest();

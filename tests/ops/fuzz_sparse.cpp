@@ -5,8 +5,6 @@
 namespace tenure::testing {
 namespace {
 
-const DTypes kIndexTypes{DType::int32, DType::int64};
-
 // `count` positions in `shape`.
 Array positions(Dice& dice, const Shape& shape, std::int64_t count) {
   Array indices{{count, shape.rank()}, {}};
@@ -111,7 +109,7 @@ Trial fill_rows_trial(Dice& dice) {
   return trial;
 }
 
-Trial reshape_trial(Dice& dice) {
+Trial sparse_reshape_trial(Dice& dice) {
   const Shape shape = dice.shape(1, 3, 4, 1);
   Shape to;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) to.push_back(shape[axis]);
@@ -150,7 +148,7 @@ std::vector<Fuzz> sparse_fuzz() {
   return {{"sparse_to_dense", {"sparse_to_dense"}, to_dense_trial},
           {"sparse_to_dense_grad", {"sparse_to_dense_grad"}, to_dense_grad_trial},
           {"sparse_fill_empty_rows", {"sparse_fill_empty_rows"}, fill_rows_trial},
-          {"sparse_reshape", {"sparse_reshape"}, reshape_trial}};
+          {"sparse_reshape", {"sparse_reshape"}, sparse_reshape_trial}};
 }
 
 }  // namespace tenure::testing

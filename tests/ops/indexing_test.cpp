@@ -10,8 +10,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 using Ints = std::vector<std::int32_t>;
 
 Ints ints(const Tensor& x) { return x.to_vector<std::int32_t>(); }

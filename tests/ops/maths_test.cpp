@@ -8,8 +8,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 const std::vector<double> kEdges{kNaN, -kInf, -1e30, -3, -1, -0.5, -1e-30, -0.0,
                                  0.0,  1e-30, 0.5,   1,  3,  1e30, kInf};
 

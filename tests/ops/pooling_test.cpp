@@ -10,7 +10,6 @@ namespace tenure::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 Tensor picture(const Floats& values, std::int64_t height) {
   return tensor(values, {height, static_cast<std::int64_t>(values.size()) / height, 1});

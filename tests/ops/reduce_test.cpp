@@ -7,9 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 float item(const Tensor& x) { return x.item<float>(); }
 
 Tensor gradient_at(const Tensor& x, Tensor (*fn)(Arg)) {

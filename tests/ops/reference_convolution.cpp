@@ -106,10 +106,6 @@ void each_product(const ConvKind& kind, const Shape& x, const Shape& filter, F&&
   });
 }
 
-Array zeros_of(const Shape& shape) {
-  return {shape, std::vector<double>(static_cast<std::size_t>(shape.numel()), 0.0)};
-}
-
 }  // namespace
 
 Shape conv_result(const ConvKind& kind, const Shape& x, const Shape& filter) {
@@ -123,7 +119,7 @@ Shape conv_result(const ConvKind& kind, const Shape& x, const Shape& filter) {
 }
 
 Array conv_of(const ConvKind& kind, const Array& x, const Array& filter) {
-  Array y = zeros_of(conv_result(kind, x.shape, filter.shape));
+  Array y = zero_array(conv_result(kind, x.shape, filter.shape));
   each_product(kind, x.shape, filter.shape, [&](std::size_t i, std::size_t f, std::size_t o) {
     y.data[o] += x.data[i] * filter.data[f];
   });
@@ -132,7 +128,7 @@ Array conv_of(const ConvKind& kind, const Array& x, const Array& filter) {
 
 Array conv_grad_input_of(const ConvKind& kind, const Array& dy, const Array& filter,
                          const Shape& x_shape) {
-  Array dx = zeros_of(x_shape);
+  Array dx = zero_array(x_shape);
   each_product(kind, x_shape, filter.shape, [&](std::size_t i, std::size_t f, std::size_t o) {
     dx.data[i] += dy.data[o] * filter.data[f];
   });
@@ -141,7 +137,7 @@ Array conv_grad_input_of(const ConvKind& kind, const Array& dy, const Array& fil
 
 Array conv_grad_filter_of(const ConvKind& kind, const Array& x, const Array& dy,
                           const Shape& filter_shape) {
-  Array df = zeros_of(filter_shape);
+  Array df = zero_array(filter_shape);
   each_product(kind, x.shape, filter_shape, [&](std::size_t i, std::size_t f, std::size_t o) {
     df.data[f] += x.data[i] * dy.data[o];
   });

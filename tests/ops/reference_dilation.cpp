@@ -25,10 +25,6 @@ void each_largest(const Array& x, const Array& filter, const Pooling& pooling,
   });
 }
 
-Array zeros_of(const Shape& shape) {
-  return filled(shape, [](const Index&) { return 0.0; });
-}
-
 }  // namespace
 
 Array dilated(const Array& x, const Array& filter, const Pooling& pooling, double nothing) {
@@ -40,7 +36,7 @@ Array dilated(const Array& x, const Array& filter, const Pooling& pooling, doubl
 }
 
 Array dilation_to_input(const Arrays& in, const Pooling& pooling) {
-  Array result = zeros_of(in[1].shape);
+  Array result = zero_array(in[1].shape);
   each_largest(in[1], in[2], pooling, [&](const Index& index, const std::optional<Largest>& best) {
     if (best) at(result, best->in_x) += at(in[0], index);
   });
@@ -48,7 +44,7 @@ Array dilation_to_input(const Arrays& in, const Pooling& pooling) {
 }
 
 Array dilation_to_filter(const Arrays& in, const Pooling& pooling) {
-  Array result = zeros_of(in[2].shape);
+  Array result = zero_array(in[2].shape);
   each_largest(in[1], in[2], pooling, [&](const Index& index, const std::optional<Largest>& best) {
     if (best) at(result, best->in_filter) += at(in[0], index);
   });

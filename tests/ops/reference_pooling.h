@@ -40,4 +40,6 @@ struct PoolingOfShape {
 };
 PoolingOfShape draw_pooling(Dice& dice, int axes = 0);  // 0: any number of them
 
+inline double least_of(DType dtype) { return rounded(-INFINITY, dtype); }
+
 }  // namespace tenure::testing

@@ -7,9 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 template <class T>
 std::vector<double> special_values() {
   using Limits = std::numeric_limits<T>;
@@ -17,7 +14,8 @@ std::vector<double> special_values() {
   for (const double size :
        {0.0, static_cast<double>(Limits::denorm_min()), static_cast<double>(Limits::min()) / 2,
         static_cast<double>(Limits::min()), static_cast<double>(Limits::epsilon()), 0.5, 1.0, 6.0,
-        20.0, 80.0, 100.0, 700.0, 745.0, 1e4, 1e30, static_cast<double>(Limits::max()), kInf}) {
+        20.0, 80.0, 100.0, 700.0, 745.0, 1e4, 1e30, static_cast<double>(Limits::max()),
+        double{kInf}}) {
     values.push_back(size);
     values.push_back(-size);
   }

@@ -9,7 +9,6 @@
 namespace tenure::report {
 namespace {
 
-using testing::category_at;
 using testing::file;
 using testing::line;
 using testing::live_at;

@@ -12,10 +12,6 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-std::uint32_t line_of(const Run& run, const Finding& finding) {
-  return run.sites.at(finding.site).line;
-}
-
 // A training loop as it mostly is: some work, and a loss.
 std::uint32_t train_step(MadeRun& b) {
   const std::uint32_t h = b.make(20, {.op = "matmul", .bytes = 4096});
@@ -24,12 +20,6 @@ std::uint32_t train_step(MadeRun& b) {
   b.die(h);
   b.die(a);
   return loss;
-}
-
-std::string texts(const std::vector<Finding>& found) {
-  std::string text;
-  for (const Finding& finding : found) text += finding.title + "\n";
-  return text;
 }
 
 #define EXPECT_HEALTHY(builder)                                   \

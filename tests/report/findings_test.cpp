@@ -12,16 +12,6 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-std::string texts(const std::vector<Finding>& found) {
-  std::string text;
-  for (const Finding& finding : found) text += finding.title + "\n";
-  return text;
-}
-
-std::uint32_t line_of(const Run& run, const Finding& finding) {
-  return run.sites.at(finding.site).line;
-}
-
 TEST(Findings, an_empty_run_has_none) { EXPECT_TRUE(findings(report::Run()).empty()); }
 
 TEST(Outlived, a_tensor_of_an_ended_tidy_that_the_process_never_freed) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/findings.h"
 #include "report/run.h"
 
 namespace tenure::report {
@@ -166,5 +167,15 @@ class MadeRun {
   std::map<std::string, std::uint32_t> strings_;
   std::map<int, std::uint32_t> sites_;
 };
+
+inline std::uint32_t line_of(const Run& run, const Finding& finding) {
+  return run.sites.at(finding.site).line;
+}
+
+inline std::string texts(const std::vector<Finding>& found) {
+  std::string text;
+  for (const Finding& finding : found) text += finding.title + "\n";
+  return text;
+}
 
 }  // namespace tenure::report

@@ -98,12 +98,12 @@ std::vector<std::int64_t> numbers(const Column& column) {
 
 using Numbers = std::vector<std::int64_t>;
 
-class ReportPage : public testing::Test {
+class ReportPage : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() /
               ("tenure_page_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

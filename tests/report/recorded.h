@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/names.h"
 #include "report/run.h"
 #include "support/expect.h"
 #include "tenure/recording.h"
@@ -108,14 +109,6 @@ inline std::uint64_t live_at(const report::Run& run, std::int64_t time) {
     }
   }
   return bytes;
-}
-
-inline tenure::Category category_at(const report::StorageLife& life, std::int64_t time) {
-  tenure::Category category = life.categories.at(0).category;
-  for (const report::CategoryChange& change : life.categories) {
-    if (change.time <= time) category = change.category;
-  }
-  return category;
 }
 
 }  // namespace tenure::testing

@@ -214,13 +214,19 @@ class Doctor(unittest.TestCase):
         self.assertEqual(done.stdout.count("passed"), 5)
 
     def test_settings_that_do_nothing_are_wrong(self):
-        for name, value in (("TENURE_MEMORY_BUDGET", "lots"), ("TENURE_MEMRY_BUDGET", "1GiB")):
+        for name, value in (("TENURE_MEMORY_BUDGET", "lots"), ("TENURE_MEMRY_BUDGET", "1GiB"),
+                            ("TENURE_TARGET", "mmx")):
             done = tenure("doctor", **{name: value})
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn("it is ignored", done.stdout)
         done = tenure("doctor", TENURE_MEMORY_BUDGET="64MiB")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("64.0 MiB", done.stdout)
+
+    def test_kernels_use_no_better_instructions_than_asked_for(self):
+        done = tenure("doctor", TENURE_TARGET="baseline")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"instructions +baseline \(TENURE_TARGET: .*baseline\)")
 
     def test_every_setting_of_the_library_is_known(self):
         done = tenure("doctor", TENURE_STACKS="1", TENURE_CHECK_ESCAPES="0")

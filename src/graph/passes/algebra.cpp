@@ -117,7 +117,7 @@ class Known {
 };
 
 // The value that a node's result equals, if there is one.
-using Rule = std::optional<ValueId> (*)(Known&, const Node&);
+using AlgebraRule = std::optional<ValueId> (*)(Known&, const Node&);
 
 // Clones, reshapes to the same shape, whole slices, transposes of transposes and the like.
 std::optional<ValueId> view_shown_already(Known& known, const Node& node) {
@@ -152,7 +152,7 @@ constexpr std::array kRules{view_shown_already, number_that_changes_nothing, neg
 
 std::optional<ValueId> same_value(Known& known, const Node& node) {
   if (!is_plain(node)) return {};
-  for (const Rule rule : kRules) {
+  for (const AlgebraRule rule : kRules) {
     if (const auto same = rule(known, node)) return same;
   }
   return {};

@@ -18,6 +18,15 @@
 
 namespace tenure::cpu::testing {
 
+inline std::int64_t ordinal(double x) {
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
+}
+inline std::int64_t ordinal(float x) {
+  const auto bits = std::bit_cast<std::int32_t>(x);
+  return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
+}
+
 // The targets that this machine can run, best first.
 inline std::vector<std::int64_t> targets() { return hwy::SupportedAndGeneratedTargets(); }
 

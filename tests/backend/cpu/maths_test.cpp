@@ -79,15 +79,6 @@ std::vector<T> samples(const Row& row) {
   return all;
 }
 
-std::int64_t ordinal(double x) {
-  const auto bits = std::bit_cast<std::int64_t>(x);
-  return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
-}
-std::int64_t ordinal(float x) {
-  const auto bits = std::bit_cast<std::int32_t>(x);
-  return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
-}
-
 ops::KernelFn kernel_of(const char* op, DType dtype) {
   const auto in_maths = maths_kernels(), in_activation = activation_kernels();
   for (const auto& rows : {in_maths, in_activation}) {
@@ -114,7 +105,7 @@ void check(const Row& row, int max_ulp) {
     const T want = static_cast<T>(row.exact(src[i]));
     ASSERT_EQ(std::isnan(want), std::isnan(dst[i])) << row.op << " of " << src[i];
     if (std::isnan(want)) continue;
-    const std::int64_t ulp = std::abs(ordinal(dst[i]) - ordinal(want));
+    const std::int64_t ulp = std::abs(testing::ordinal(dst[i]) - testing::ordinal(want));
     if (ulp > worst) {
       worst = ulp;
       at = src[i];
@@ -157,7 +148,7 @@ TEST_P(MathsAccuracy, PairsOfFloatsAreWithinTheirBounds) {
       const auto want = static_cast<float>(exact(a[i], b[i]));
       ASSERT_EQ(std::isnan(want), std::isnan(dst[i])) << op << " of " << a[i] << ", " << b[i];
       if (std::isnan(want)) continue;
-      ASSERT_LE(std::abs(ordinal(dst[i]) - ordinal(want)), max_ulp)
+      ASSERT_LE(std::abs(testing::ordinal(dst[i]) - testing::ordinal(want)), max_ulp)
           << op << " of " << a[i] << ", " << b[i] << " is " << dst[i] << " instead of " << want;
     }
   };

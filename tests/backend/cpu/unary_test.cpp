@@ -117,16 +117,6 @@ TEST_P(Unary, IntegersWrap) {
   check_integers<std::int8_t>();
 }
 
-// Floats and doubles as integers in the same order.
-std::int64_t ordinal(double x) {
-  const auto bits = std::bit_cast<std::int64_t>(x);
-  return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
-}
-std::int64_t ordinal(float x) {
-  const auto bits = std::bit_cast<std::int32_t>(x);
-  return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
-}
-
 template <class T>
 void check_accuracy(const char* op, long double (*reference)(long double), T low, T high,
                     std::int64_t max_ulp) {
@@ -145,7 +135,7 @@ void check_accuracy(const char* op, long double (*reference)(long double), T low
   T at = 0;
   for (std::size_t i = 0; i < src.size(); ++i) {
     const T exact = static_cast<T>(reference(src[i]));
-    const std::int64_t ulp = std::abs(ordinal(dst[i]) - ordinal(exact));
+    const std::int64_t ulp = std::abs(testing::ordinal(dst[i]) - testing::ordinal(exact));
     if (ulp > worst) {
       worst = ulp;
       at = src[i];

@@ -7,8 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr DType kDouble = DType::float64;
-
 template <class F>
 Grid mapped(Grid grid, F fn) {
   for (double& value : grid.values) value = fn(value);

@@ -8,8 +8,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr DType kDouble = DType::float64;
-
 Tensor bools(std::vector<bool> values, const Shape& shape) { return tensor(values, shape); }
 
 // x [batch, steps, features] by [features, heads, size], and bias.

@@ -13,6 +13,9 @@
 
 namespace tenure::testing {
 
+inline constexpr DType kDouble = DType::float64;
+inline const nn::Call kTraining{.training = true};
+
 // A row-major array of doubles.
 struct Grid {
   explicit Grid(Shape sizes) : shape(std::move(sizes)) {

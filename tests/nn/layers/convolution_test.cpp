@@ -5,8 +5,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr DType kDouble = DType::float64;
-
 struct Window {
   int stride = 1;
   int dilation = 1;

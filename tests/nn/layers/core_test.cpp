@@ -7,7 +7,6 @@ namespace tenure::testing {
 namespace {
 
 using nn::Call;
-constexpr DType kDouble = DType::float64;
 
 TEST(CoreLayers, dense_follows_its_definition) {
   const nn::Dense dense({.units = 3, .activation = "tanh", .dtype = kDouble});

@@ -5,8 +5,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr DType kDouble = DType::float64;
-
 TEST(ImageLayers, rescaling_gives_the_dtype_of_the_layer) {
   const nn::Rescaling layer({.scale = 1.0 / 255, .offset = -0.5});
   const Tensor y = layer(tensor(std::vector<std::uint8_t>{0, 255}, {1, 2}));

@@ -7,9 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-constexpr DType kDouble = DType::float64;
-const nn::Call kTraining{.training = true};
-
 // Variances are positive.
 void fill(const nn::Layer& layer) {
   fill_weights(layer);

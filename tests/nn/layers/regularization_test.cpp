@@ -7,8 +7,6 @@
 namespace tenure::testing {
 namespace {
 
-const nn::Call kTraining{.training = true};
-
 struct Spread {
   double mean, deviation;
 };
