@@ -16,7 +16,7 @@
 namespace tenure::app {
 namespace {
 
-struct Row {
+struct BufferRow {
   std::string id;
   plan::Buffer buffer;
 };
@@ -41,10 +41,10 @@ std::int64_t number(std::string_view text, const std::string& file, int line) {
   return value;
 }
 
-std::vector<Row> read_rows(const std::string& path) {
+std::vector<BufferRow> read_rows(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path));
-  std::vector<Row> rows;
+  std::vector<BufferRow> rows;
   std::string text;
   for (int line = 1; std::getline(file, text); ++line) {
     const std::vector<std::string_view> fields = fields_of(text);
@@ -70,7 +70,8 @@ std::vector<Row> read_rows(const std::string& path) {
   return rows;
 }
 
-void write_rows(const std::string& path, const std::vector<Row>& rows, const plan::Plan& plan) {
+void write_rows(const std::string& path, const std::vector<BufferRow>& rows,
+                const plan::Plan& plan) {
   std::ofstream file(path);
   file << "id,lower,upper,size,offset\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -84,10 +85,10 @@ void write_rows(const std::string& path, const std::vector<Row>& rows, const pla
 }  // namespace
 
 int run_plan(const PlanOptions& options) {
-  const std::vector<Row> rows = read_rows(options.problem);
+  const std::vector<BufferRow> rows = read_rows(options.problem);
   std::vector<plan::Buffer> buffers;
   buffers.reserve(rows.size());
-  for (const Row& row : rows) buffers.push_back(row.buffer);
+  for (const BufferRow& row : rows) buffers.push_back(row.buffer);
   const auto begin = std::chrono::steady_clock::now();
   const plan::Plan plan = plan::make_plan(
       buffers, {.alignment = options.alignment,

@@ -19,10 +19,10 @@ void run_adam(Call& call) {
   call.give({std::move(value), std::move(mean), std::move(square)});
 }
 
-constexpr Row kRows[] = {{"adam", run_adam}};
+constexpr Row kAdamRows[] = {{"adam", run_adam}};
 
 }  // namespace
 
-std::span<const Row> adam_rows() { return kRows; }
+std::span<const Row> adam_rows() { return kAdamRows; }
 
 }  // namespace tenure::node

@@ -91,7 +91,7 @@ void run_cast(Call& call) {
   call.give(cast(std::move(x), to));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kElementwiseRows[] = {
     {"real_div", run_real_div}, {"floor_div", run_floor_div}, {"pow", run_pow},
     {"clip", run_clip},         {"elu_grad", run_elu_grad},   {"where", run_where},
     {"cast", run_cast},
@@ -99,6 +99,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace tenure::node

@@ -103,7 +103,7 @@ void run_non_max_suppression_padded(Call& call) {
   call.give(std::vector<Tensor>{std::move(kept.selected_indices), std::move(kept.valid_outputs)});
 }
 
-constexpr Row kRows[] = {
+constexpr Row kImageRows[] = {
     {"resize_bilinear", run_resize_bilinear},
     {"resize_nearest", run_resize_nearest},
     {"resize_bilinear_grad", resize_grad<true>},
@@ -117,6 +117,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kRows; }
+std::span<const Row> image_rows() { return kImageRows; }
 
 }  // namespace tenure::node

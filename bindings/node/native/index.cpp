@@ -89,7 +89,7 @@ void run_dense_bincount(Call& call) {
   call.give(cast(dense_bincount(std::move(x), size, options), dtype));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIndexRows[] = {
     {"gather", run_gather},
     {"gather_nd", run_gather_nd},
     {"scatter_nd", run_scatter_nd},
@@ -104,6 +104,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> index_rows() { return kRows; }
+std::span<const Row> index_rows() { return kIndexRows; }
 
 }  // namespace tenure::node

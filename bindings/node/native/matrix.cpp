@@ -47,13 +47,13 @@ void run_batch_norm(Call& call) {
   call.give(batch_norm(std::move(x), std::move(mean), std::move(variance), options));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kMatrixRows[] = {
     {"mean", run_mean}, {"fused_matmul", run_fused_matmul}, {"einsum", run_einsum},
     {"diag", run_diag}, {"batch_norm", run_batch_norm},
 };
 
 }  // namespace
 
-std::span<const Row> matrix_rows() { return kRows; }
+std::span<const Row> matrix_rows() { return kMatrixRows; }
 
 }  // namespace tenure::node

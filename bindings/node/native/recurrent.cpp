@@ -94,13 +94,13 @@ void run_recurrent_grad(Call& call) {
                 ops::RecurrentGradOutputs(attrs).count));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kRecurrentRows[] = {
     {"recurrent", run_recurrent},
     {"recurrent_grad", run_recurrent_grad},
 };
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return kRows; }
+std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace tenure::node

@@ -82,7 +82,7 @@ void run_linspace(Call& call) {
   call.give(linspace(start, stop, call.integer()));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kShapeRows[] = {
     {"fill", run_fill},
     {"stack", run_stack},
     {"split", run_split},
@@ -98,6 +98,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> shape_rows() { return kRows; }
+std::span<const Row> shape_rows() { return kShapeRows; }
 
 }  // namespace tenure::node

@@ -164,7 +164,7 @@ void dilation_grad(Call& call) {
                        cast(std::move(x), DType::float32), std::move(filter)));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kWindowRows[] = {
     {"conv2d", conv<conv2d>},
     {"conv3d", conv<conv3d>},
     {"depthwise_conv2d", conv<depthwise_conv2d>},
@@ -188,6 +188,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> window_rows() { return kRows; }
+std::span<const Row> window_rows() { return kWindowRows; }
 
 }  // namespace tenure::node
