@@ -80,7 +80,7 @@ lint:
 		xargs -0r clang-format-19 --dry-run -Werror
 	@tools/check_layers
 	@tools/check_file_length
-	@cmake --preset release --log-level=WARNING
+	@cmake --preset lint --log-level=WARNING
 	@tools/tidy -j $(JOBS)
 
 sanitize:
