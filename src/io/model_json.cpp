@@ -88,6 +88,11 @@ std::string printable_text(std::string_view text) {
   return result;
 }
 
+template <class... Es>
+bool is_any(const Error& error) {
+  return (... || (dynamic_cast<const Es*>(&error) != nullptr));
+}
+
 }  // namespace
 
 void rethrow_about(const Origin& origin) {
@@ -96,9 +101,8 @@ void rethrow_about(const Origin& origin) {
   } catch (const nlohmann::json::exception&) {
     origin.fail("a setting in the JSON is of another kind than it should be");
   } catch (Error& error) {
-    const auto is = [&]<class... Es>() { return (dynamic_cast<Es*>(&error) || ...); };
-    const bool wrong = is.operator()<ValueError, ShapeError, DtypeError>();
-    if (!wrong && !is.operator()<UnsupportedError>()) throw;
+    const bool wrong = is_any<ValueError, ShapeError, DtypeError>(error);
+    if (!wrong && !is_any<UnsupportedError>(error)) throw;
     error.within(origin.path);
     error.within(origin.format);
     tenure::detail::edit(error, [](tenure::detail::ErrorRecord& record) {

@@ -143,11 +143,11 @@ void raise_out_of_memory(const Shortage& shortage) {
         fmt::format("  free, but beside blocks in use: {}", bytes_text(pooled)));
   record.remedy = fmt::format("dispose what is no longer needed, or wrap the step in a tidy{}.",
                               budget != 0 ? "; or raise the budget" : "");
-  const OutOfMemoryError error(std::move(record), shortage.requested, budget, std::move(stories));
+  OutOfMemoryError error(std::move(record), shortage.requested, budget, std::move(stories));
   // An operation that is the user's own call is told of by add_use, which knows its name.
   const UserCall& call = context().call;
   if (call.op != nullptr) events::raised(error.what(), call.site, 0);
-  throw error;
+  throw OutOfMemoryError(std::move(error));
 }
 
 void add_use(OutOfMemoryError& error, std::source_location site, std::string_view op) {

@@ -14,12 +14,12 @@ template <class E, class... Details>
 [[noreturn]] void throw_recorded(ErrorRecord&& record, std::source_location site,
                                  Details&&... details) {
   static_assert(std::is_same_v<E, BusyError> || std::is_same_v<E, TapeError>);
-  const E error(std::move(record), std::forward<Details>(details)...);
+  E error(std::move(record), std::forward<Details>(details)...);
   if (events::on()) {
     constexpr const char* kName = std::is_same_v<E, BusyError> ? "BusyError" : "TapeError";
     events::cold::raised(fmt::format("{}: {}", kName, error.what()), site, 0);
   }
-  throw error;
+  throw E(std::move(error));
 }
 
 }  // namespace tenure::detail

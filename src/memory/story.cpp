@@ -74,9 +74,9 @@ void add_holders(std::vector<Line>& lines, const Story& story, std::string_view 
 template <class E>
 [[noreturn]] void throw_life(ErrorRecord&& record, Story story, std::source_location site) {
   record.kind = std::is_same_v<E, DisposedError> ? "DisposedError" : "InaccessibleTensorError";
-  const E error(std::move(record), std::move(story), user_site(site));
+  E error(std::move(record), std::move(story), user_site(site));
   events::raised(error.what(), error.used_at(), error.story().id);
-  throw error;
+  throw E(std::move(error));
 }
 
 // `more` are lines between the life and the use.

@@ -35,8 +35,8 @@ template <class T>
 T& value_at(T* at) {
   return *at;
 }
-const Numbers& value_at(const Numbers& at) { return at; }
-const Margins& value_at(const Margins& at) { return at; }
+Numbers value_at(const Numbers& at) { return at; }
+Margins value_at(const Margins& at) { return at; }
 
 template <class T>
 void assign(T* to, const T* from) {

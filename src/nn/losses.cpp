@@ -142,7 +142,7 @@ LossSpec loss_spec(const char* class_name, O options, F formula) {
           .counts = {},
           .activation = {},
           .on_logits = {}};
-}
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): .settings has it
 
 template <class O>
 void check_smoothing(const char* loss, const O& options) {

@@ -246,6 +246,7 @@ class AUCMetric final : public ThresholdMetric {
 class FBetaMetric final : public ConfiguredMetric {
  public:
   FBetaMetric(const char* class_name, FBetaScoreOptions options)
+      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the base has the settings
       : ConfiguredMetric(class_name, options.name, settings_for(class_name, options)),
         options_(std::move(options)) {
     const std::string& average = options_.average;

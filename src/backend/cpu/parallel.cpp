@@ -3,7 +3,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <bit>
 #include <chrono>
 #include <climits>
+#include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -334,7 +335,7 @@ int allowed_by_cgroup() {
   std::string quota;
   double period = 0;
   if (!(file >> quota >> period) || quota == "max" || period <= 0) return kMostThreads;
-  return std::max(1, static_cast<int>(std::strtod(quota.c_str(), nullptr) / period + 0.5));
+  return std::max(1, static_cast<int>(std::lround(std::strtod(quota.c_str(), nullptr) / period)));
 }
 
 int natural_threads() {
@@ -376,12 +377,12 @@ void run(const Work& work, std::int64_t threads) noexcept {
 
 std::int64_t chunk_of_elements(std::int64_t count, std::int64_t grain) noexcept {
   const std::int64_t threads = std::min<std::int64_t>(num_threads(), (count + grain - 1) / grain);
-  const std::int64_t chunks = threads * kChunksPerThread;
+  const std::int64_t chunks = std::max<std::int64_t>(1, threads) * kChunksPerThread;
   return ((count + chunks - 1) / chunks + 15) / 16 * 16;
 }
 
 std::int64_t chunk_of_pieces(std::int64_t count) noexcept {
-  return std::max<std::int64_t>(1, count / (std::int64_t{num_threads()} * kPiecesPerThread));
+  return std::max<std::int64_t>(1, count / (std::int64_t{std::max(1, num_threads())} * kPiecesPerThread));
 }
 
 }  // namespace detail
