@@ -39,13 +39,25 @@ class Parts {
   std::int64_t bytes_ = 0;
 };
 
-template <class F>
-void run_items(std::int64_t items, std::int64_t work, const F& run) {
-  if (work < kSerialWork) {
-    for (std::int64_t i = 0; i < items; ++i) run(i);
+// Pieces a thread takes: enough that one which lost its core delays little.
+constexpr std::int64_t kPiecesPerThread = 4;
+
+// Calls run(walk, item) for all pieces of the walk. The epilogue follows each pixel that is done;
+// false if it did not, because no piece has all columns of a pixel.
+template <class T, class F>
+bool run_walk(Walk<T> walk, const F& run, const ops::Epilogue& epilogue = {}) {
+  const std::int64_t work = walk.work() * std::max<std::int64_t>(1, walk.multiplier);
+  const std::int64_t threads = work < kSerialWork ? 1 : num_threads();
+  walk.flatten();
+  walk.cut(threads == 1 ? 1 : threads * kPiecesPerThread);
+  const bool whole = walk.block_columns >= walk.dst_row;
+  if (epilogue && whole) walk.finish = &epilogue;
+  if (threads == 1) {
+    for (std::int64_t i = 0; i < walk.items(); ++i) run(walk, i);
   } else {
-    parallel_each(items, run);
+    parallel_each(walk.items(), [&](std::int64_t item) { run(walk, item); });
   }
+  return whole;
 }
 
 template <class T>
@@ -116,25 +128,20 @@ ops::ElementLoop loop_of(std::string_view op, DType dtype, ops::AttrsRef attrs =
   return {};
 }
 
-// What a fused convolution does to pixels that have their sums: bias and activation, by the loops
-// of the ops that they are, and then what follows it in a graph.
-template <class T>
+// What a fused convolution does to pixels that have their sums and the bias: the activation, by the
+// loop of the op that it is, and then what follows it in a graph.
 class Finish {
  public:
-  explicit Finish(const ops::KernelArgs& args)
-      : y_(args.out[0].as<T>()), channels_((*args.out[0].shape)[-1]), next_(args.epilogue) {
-    if (args.in.size() > 2) {
-      bias_ = args.in[2].as<T>();
-      add_ = loop_of("add", dtype_of<T>).loop;
-    }
+  explicit Finish(const ops::KernelArgs& args) : y_(args.out[0].data), next_(args.epilogue) {
     const auto& attrs = args.attrs.as<ops::ConvAttrs>();
-    if (attrs.activation != Activation::linear) {
-      const ops::AlphaAttrs slope{attrs.alpha};
-      activation_ = loop_of(ops::choice_name(attrs.activation), dtype_of<T>, ops::ref(slope));
-    }
+    if (attrs.activation == Activation::linear) return;
+    const DType dtype = args.out[0].dtype;
+    const ops::AlphaAttrs slope{attrs.alpha};
+    element_ = static_cast<std::int64_t>(size_of(dtype));
+    activation_ = loop_of(ops::choice_name(attrs.activation), dtype, ops::ref(slope));
   }
   ops::Epilogue epilogue() const {
-    if (add_.run == nullptr && activation_.loop.run == nullptr) return next_;
+    if (activation_.loop.run == nullptr) return next_;
     return {[](const void* finish, std::int64_t begin, std::int64_t end, std::byte*) noexcept {
               static_cast<const Finish*>(finish)->run(begin, end);
             },
@@ -143,36 +150,23 @@ class Finish {
 
  private:
   void run(std::int64_t begin, std::int64_t end) const {
-    const auto bytes_at = [this](std::int64_t i) { return reinterpret_cast<std::byte*>(y_ + i); };
-    for (std::int64_t at = begin, count = 0; add_.run != nullptr && at < end; at += count) {
-      const std::int64_t channel = at % channels_;
-      count = std::min(end - at, channels_ - channel);
-      const auto* bias = reinterpret_cast<const std::byte*>(bias_ + channel);
-      add_.run({{bytes_at(at), bias}, bytes_at(at), count, add_.all_stepped()});
-    }
-    if (activation_.loop.run != nullptr) {
-      const auto& numbers = activation_.values;
-      activation_.loop.run({{bytes_at(begin), numbers[0].bytes.data(), numbers[1].bytes.data()},
-                            bytes_at(begin),
-                            end - begin,
-                            1});
-    }
+    std::byte* at = y_ + begin * element_;
+    const auto& numbers = activation_.values;
+    activation_.loop.run(
+        {{at, numbers[0].bytes.data(), numbers[1].bytes.data()}, at, end - begin, 1});
     if (next_) next_(begin, end);
   }
 
-  T* y_;
-  std::int64_t channels_;
+  std::byte* y_;
+  std::int64_t element_ = 0;
   ops::Epilogue next_;
-  const T* bias_ = nullptr;
-  ops::RunLoop add_;
   ops::ElementLoop activation_;
 };
 
-// Applies an epilogue to pixels [begin, end) of the walk, all of whose columns are done.
-template <class T>
-void finish_pixels(const Walk<T>& walk, const ops::Epilogue& epilogue, std::int64_t begin) {
-  const std::int64_t end = std::min(walk.pixels(), begin + kBlockPixels);
-  epilogue(begin * walk.dst_row, end * walk.dst_row);
+void finish_at_once(const ops::Epilogue& epilogue, std::int64_t elements) {
+  if (!epilogue) return;
+  parallel_for(elements, kSerialMathElements,
+               [&](std::int64_t begin, std::int64_t end) { epilogue(begin, end); });
 }
 
 template <class T>
@@ -191,22 +185,18 @@ void forward(const ops::KernelArgs& args) noexcept {
   T* zeros = parts.take<T>(walk.src_row);
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
-  const Finish<T> finish(args);
+  if (args.in.size() > 2) walk.bias = args.in[2].as<T>();
+  const Finish finish(args);
   const ops::Epilogue epilogue = finish.epilogue();
-  const bool whole_rows = walk.columns == walk.dst_row && walk.columns <= kBlockWidth;
+  bool is_finished = true;
   for (std::int64_t group = 0; group < conv.geometry.groups; ++group) {
-    run_items(tile_items(walk), walk.work(), [&](std::int64_t item) {
-      walk_tiles(walk, item);
-      if (epilogue && whole_rows) finish_pixels(walk, epilogue, item * kBlockPixels);
-    });
+    is_finished = run_walk(walk, [](const auto& w, auto item) { walk_tiles(w, item); }, epilogue);
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.columns;
+    if (walk.bias != nullptr) walk.bias += walk.columns;
   }
-  if (epilogue && !whole_rows) {
-    parallel_for(conv.y.numel(), kSerialMathElements,
-                 [&](std::int64_t begin, std::int64_t end) { epilogue(begin, end); });
-  }
+  if (!is_finished) finish_at_once(epilogue, conv.y.numel());
 }
 
 template <class T>
@@ -275,9 +265,8 @@ void input_gradient(const ops::KernelArgs& args) noexcept {
     walk.weights = weights;
   }
   for (std::int64_t group = 0; group < g.groups; ++group) {
-    each_phase(g, walk, [&] {
-      run_items(tile_items(walk), walk.work(), [&](std::int64_t item) { walk_tiles(walk, item); });
-    });
+    each_phase(g, walk,
+               [&] { run_walk(walk, [](const auto& w, auto item) { walk_tiles(w, item); }); });
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.depth * g.depth;
@@ -400,12 +389,12 @@ void depthwise(const ops::KernelArgs& args) noexcept {
   clear(zeros, g.in_channels);
   walk.zeros = zeros;
   walk.channel_of = fill_channels<T>(parts, g.out_channels, walk.multiplier, false);
-  const Finish<T> finish(args);
+  if (args.in.size() > 2) walk.bias = args.in[2].as<T>();
+  const Finish finish(args);
   const ops::Epilogue epilogue = finish.epilogue();
-  run_items(depthwise_items(walk), walk.work(), [&](std::int64_t item) {
-    depthwise_tiles(walk, item);
-    if (epilogue) finish_pixels(walk, epilogue, item * kBlockPixels);
-  });
+  const bool is_finished =
+      run_walk(walk, [](const auto& w, auto item) { depthwise_tiles(w, item); }, epilogue);
+  if (!is_finished) finish_at_once(epilogue, conv.y.numel());
 }
 
 template <class T>
@@ -431,13 +420,10 @@ void depthwise_input_gradient(const ops::KernelArgs& args) noexcept {
   clear(zeros, g.out_channels);
   walk.zeros = zeros;
   walk.channel_of = fill_channels<T>(parts, g.in_channels, walk.multiplier, true);
-  const auto run =
-      walk.multiplier == 1
-          ? static_cast<void (*)(const Walk<T>&, std::int64_t) noexcept>(depthwise_tiles)
-          : static_cast<void (*)(const Walk<T>&, std::int64_t) noexcept>(depthwise_sums);
   each_phase(g, walk, [&] {
-    run_items(depthwise_items(walk), walk.work() * std::max<std::int64_t>(1, walk.multiplier),
-              [&](std::int64_t item) { run(walk, item); });
+    run_walk(walk, [](const auto& w, auto item) {
+      w.multiplier == 1 ? depthwise_tiles(w, item) : depthwise_sums(w, item);
+    });
   });
 }
 

@@ -37,25 +37,18 @@ HWY_INLINE hn::Vec<D> load_source(D d, const T* src, std::int64_t column, std::s
   }
 }
 
-template <class T>
-struct DepthwiseArgs {
-  const std::uintptr_t* table;  // kTilePixels for each tap
-  const T* const* weights;
-  std::int64_t taps;
-  std::int64_t multiplier;
-  const void* channel_of;
-  T* const* dst;
-  bool accumulate;
-};
-
 template <Columns kColumns, int R, int V, bool kPartial, class T>
-HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::int64_t column,
+HWY_NOINLINE void depthwise_tile(const TileArgs<T>& args, int pixel, std::int64_t column,
                                  std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const T* src) HWY_ATTR {
-    return kPartial ? load_first(d, src, count) : hn::LoadU(d, src);
+  const auto load = [&](const T* src, int v)
+                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, count); };
+  const auto source = [&](const T* src, int v) HWY_ATTR {
+    return kPartial && v == V - 1
+               ? load_source<kColumns, true>(d, src, column + v * lanes, count, args.channel_of)
+               : load_source<kColumns, false>(d, src, column + v * lanes, count, args.channel_of);
   };
   Vec sum[R][V];
 #pragma GCC unroll 16
@@ -63,7 +56,7 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
     const T* dst = args.dst[pixel + i] + column;
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      sum[i][v] = args.accumulate ? load(dst + v * lanes) : hn::Zero(d);
+      sum[i][v] = args.accumulate ? load(dst, v) : hn::Zero(d);
     }
   }
   constexpr bool kSummed = kColumns == Columns::summed;
@@ -74,12 +67,10 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
       Vec weights[V];
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) {
-        const std::int64_t at = column + v * lanes;
         if constexpr (kSummed) {
-          weights[v] =
-              load_source<kColumns, kPartial>(d, args.weights[t] + m, at, count, args.channel_of);
+          weights[v] = source(args.weights[t] + m, v);
         } else {
-          weights[v] = load(args.weights[t] + at);
+          weights[v] = load(args.weights[t] + column, v);
         }
       }
 #pragma GCC unroll 16
@@ -87,9 +78,7 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
         const T* pixel_src = pointer_to<T>(table[i]) + m;
 #pragma GCC unroll 16
         for (int v = 0; v < V; ++v) {
-          const Vec src = load_source<kColumns, kPartial>(d, pixel_src, column + v * lanes, count,
-                                                          args.channel_of);
-          sum[i][v] = hn::MulAdd(src, weights[v], sum[i][v]);
+          sum[i][v] = hn::MulAdd(source(pixel_src, v), weights[v], sum[i][v]);
         }
       }
     }
@@ -99,7 +88,9 @@ HWY_NOINLINE void depthwise_tile(const DepthwiseArgs<T>& args, int pixel, std::i
     T* dst = args.dst[pixel + i] + column;
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      store_lanes<kPartial>(d, sum[i][v], dst + v * lanes, count);
+      Vec result = sum[i][v];
+      if (args.bias != nullptr) result = hn::Add(result, load(args.bias + column, v));
+      store_of<V, kPartial>(d, result, dst, v, count);
     }
   }
 }
@@ -117,32 +108,10 @@ HWY_INLINE void cover_vectors(int rows, std::int64_t columns, const F& tile) {
 
 template <Columns kColumns, class T>
 void run_item(const Walk<T>& walk, std::int64_t item) {
-  const std::int64_t begin = item * kBlockPixels;
-  const std::int64_t end = std::min(walk.pixels(), begin + kBlockPixels);
-  const std::int64_t all_taps = walk.taps();
-  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(all_taps, kMaxTaps));
-  std::uintptr_t table[kMaxTaps * kTilePixels];
-  const T* weights[kMaxTaps];
-  for (std::int64_t first = begin; first < end; first += kTilePixels) {
-    const int pixels = static_cast<int>(std::min<std::int64_t>(kTilePixels, end - first));
-    const Window<T, kTilePixels> window(walk, first, pixels);
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t first_tap = block * all_taps / blocks;
-      const std::int64_t taps = (block + 1) * all_taps / blocks - first_tap;
-      if (taps > 0) {
-        Tap<T> tap(walk, first_tap);
-        for (std::int64_t t = 0; t < taps; ++t, tap.next()) {
-          weights[t] = tap.weights();
-        }
-      }
-      fill_table(walk, window, first_tap, taps, 0, table);
-      const DepthwiseArgs<T> args{table,           weights,           taps,     walk.multiplier,
-                                  walk.channel_of, window.dst.data(), block > 0};
-      cover<T>(pixels, walk.columns,
-               [&args]<int R, int V, bool kPartial>(int row, std::int64_t at, std::size_t count)
-                   HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, row, at, count); });
-    }
-  }
+  walk_item(walk, item,
+            []<int R, int V, bool kPartial>(const TileArgs<T>& args, int pixel, std::int64_t column,
+                                            std::size_t count)
+                HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, pixel, column, count); });
 }
 
 template <class T>

@@ -36,8 +36,8 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
                               std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const T* src) HWY_ATTR { return load_lanes<kPartial>(d, src, count); };
+  const auto load = [&](const T* src, int v)
+                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, count); };
   Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
@@ -51,7 +51,7 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
     const T* HWY_RESTRICT src = pointer_to<T>(table[p]) + channel;
     Vec row[V];
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) row[v] = load(dy + v * lanes);
+    for (int v = 0; v < V; ++v) row[v] = load(dy, v);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
       const Vec factor = hn::Set(d, src[i]);
@@ -66,8 +66,8 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
       Vec result = sum[i][v];
-      if (args.accumulate) result = hn::Add(load(dst + v * lanes), result);
-      store_lanes<kPartial>(d, result, dst + v * lanes, count);
+      if (args.accumulate) result = hn::Add(load(dst, v), result);
+      store_of<V, kPartial>(d, result, dst, v, count);
     }
   }
 }

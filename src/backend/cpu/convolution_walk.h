@@ -115,6 +115,24 @@ inline Axis backward_axis(const Geometry& g, std::size_t i, std::int64_t phase) 
 }
 
 template <class T>
+inline constexpr std::int64_t kLineElements = 64 / static_cast<std::int64_t>(sizeof(T));
+
+// Output pixels whose pointers are found together.
+inline constexpr int kTilePixels = 12;
+// Taps in one table of pointers.
+inline constexpr std::int64_t kMaxTaps = 64;
+// A piece of work is at most this many pixels, and so many columns unless there are few weights.
+inline constexpr std::int64_t kBlockPixels = 16 * kTilePixels;
+inline constexpr std::int64_t kBlockWidth = 256;
+// Pixels that a gradient of filters takes at a time.
+inline constexpr int kChunkPixels = 192;
+// Multiply-adds that are not worth a second thread.
+inline constexpr std::int64_t kSerialWork = 256 * 1024;
+// Rows of weights in a block: what stays in the second cache while pixels pass over it.
+template <class T>
+constexpr std::int64_t kWeightRows = 3072 / static_cast<std::int64_t>(sizeof(T));
+
+template <class T>
 struct Walk {
   std::int64_t batch;
   std::array<Axis, 3> axes;
@@ -126,9 +144,13 @@ struct Walk {
   const T* weights;  // element (tap, channel, column) is at tap * weight_tap + channel * weight_row
   std::int64_t weight_tap;
   std::int64_t weight_row;
-  std::int64_t depth;                // channels summed over
-  std::int64_t columns;              // channels of the result
-  const T* zeros;                    // a pixel of padding
+  std::int64_t depth;                     // channels summed over
+  std::int64_t columns;                   // channels of the result
+  const T* zeros;                         // a pixel of padding
+  const T* bias = nullptr;                // added to every sum at its end
+  const ops::Epilogue* finish = nullptr;  // of pixels that have all their columns
+  std::int64_t block_pixels = kBlockPixels;
+  std::int64_t block_columns = kBlockWidth;
   std::int64_t multiplier = 1;       // depthwise: channels of y for each of x
   const void* channel_of = nullptr;  // depthwise, if that is not 1: the source's, per column
 
@@ -136,6 +158,45 @@ struct Walk {
   std::int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps; }
   std::int64_t work() const {
     return pixels() * std::max<std::int64_t>(1, taps()) * depth * columns;
+  }
+  std::int64_t items() const {
+    return ceil_div(pixels(), block_pixels) * ceil_div(columns, block_columns);
+  }
+
+  // Chooses the pieces: all columns if their weights are few, and then smaller ones until there are
+  // `wanted`. No sum depends on how a walk is cut.
+  void cut(std::int64_t wanted) {
+    const std::int64_t rows = std::min(kWeightRows<T>, taps() * depth);
+    block_columns = rows * columns <= kWeightRows<T> * kBlockWidth ? columns : kBlockWidth;
+    const std::int64_t blocks = std::max<std::int64_t>(1, pixels() / kBlockPixels);
+    block_pixels = ceil_div(pixels(), blocks * kTilePixels) * kTilePixels;
+    const auto halve = [](std::int64_t& size, std::int64_t unit) {
+      size = ceil_div(size, 2 * unit) * unit;
+    };
+    while (items() < wanted) {
+      if (block_pixels > 4 * kTilePixels) {
+        halve(block_pixels, kTilePixels);
+      } else if (block_columns > 4 * kLineElements<T>) {
+        halve(block_columns, 4 * kLineElements<T>);
+      } else if (block_pixels > kTilePixels) {
+        halve(block_pixels, kTilePixels);
+      } else {
+        return;
+      }
+    }
+  }
+
+  // Where every pixel is made of the source's same pixel, all of them are one line.
+  void flatten() {
+    for (const Axis& axis : axes) {
+      const bool same = axis.taps == 1 && axis.step == 1 && axis.first == 0 && axis.dst_step == 1 &&
+                        axis.src_size == axis.count && axis.dst_size == axis.count;
+      if (!same) return;
+    }
+    Axis& line = axes[2];
+    line.count = line.src_size = line.dst_size = pixels();
+    for (std::size_t i = 0; i < 2; ++i) axes[i].count = axes[i].src_size = axes[i].dst_size = 1;
+    batch = 1;
   }
 };
 
@@ -215,21 +276,6 @@ struct Window {
   }
 };
 
-template <class T>
-inline constexpr std::int64_t kLineElements = 64 / static_cast<std::int64_t>(sizeof(T));
-
-// Output pixels whose pointers are found together.
-inline constexpr int kTilePixels = 12;
-// Taps in one table of pointers.
-inline constexpr std::int64_t kMaxTaps = 64;
-// A piece of work is this many pixels and columns.
-inline constexpr std::int64_t kBlockPixels = 16 * kTilePixels;
-inline constexpr std::int64_t kBlockWidth = 256;
-// Pixels that a gradient of filters takes at a time.
-inline constexpr int kChunkPixels = 192;
-// Multiply-adds that are not worth a second thread.
-inline constexpr std::int64_t kSerialWork = 256 * 1024;
-
 // The gradient of a filter: the walk's source pixels times `dy`, whose rows are the walk's pixels.
 template <class T>
 struct FilterSum {
@@ -240,11 +286,7 @@ struct FilterSum {
   std::int64_t dst_row;
 };
 
-// convolution_tiles.cpp: piece `item` of the walk, of tile_items().
-template <class T>
-std::int64_t tile_items(const Walk<T>& walk) {
-  return ceil_div(walk.pixels(), kBlockPixels) * ceil_div(walk.columns, kBlockWidth);
-}
+// convolution_tiles.cpp: piece `item` of the walk.
 void walk_tiles(const Walk<float>& walk, std::int64_t item) noexcept;
 void walk_tiles(const Walk<double>& walk, std::int64_t item) noexcept;
 
@@ -264,10 +306,6 @@ void filter_tiles(const FilterSum<double>& sum, std::int64_t first_unit, std::in
                   std::int64_t first, std::int64_t last) noexcept;
 
 // convolution_depthwise.cpp: the same for convolutions of each channel by itself.
-template <class T>
-std::int64_t depthwise_items(const Walk<T>& walk) {
-  return ceil_div(walk.pixels(), kBlockPixels);
-}
 void depthwise_tiles(const Walk<float>& walk, std::int64_t item) noexcept;
 void depthwise_tiles(const Walk<double>& walk, std::int64_t item) noexcept;
 // The gradient of the input where the multiplier is not 1: columns of dy are added up.

@@ -377,12 +377,14 @@ void run(const Work& work, std::int64_t threads) noexcept {
 
 std::int64_t chunk_of_elements(std::int64_t count, std::int64_t grain) noexcept {
   const std::int64_t threads = std::min<std::int64_t>(num_threads(), (count + grain - 1) / grain);
-  const std::int64_t chunks = std::max<std::int64_t>(1, threads) * kChunksPerThread;
+  const std::int64_t chunks = threads * kChunksPerThread;
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is at least one thread
   return ((count + chunks - 1) / chunks + 15) / 16 * 16;
 }
 
 std::int64_t chunk_of_pieces(std::int64_t count) noexcept {
-  return std::max<std::int64_t>(1, count / (std::int64_t{std::max(1, num_threads())} * kPiecesPerThread));
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): as above
+  return std::max<std::int64_t>(1, count / (std::int64_t{num_threads()} * kPiecesPerThread));
 }
 
 }  // namespace detail
