@@ -2,16 +2,19 @@ JOBS ?= $(shell nproc)
 ONLY ?=
 SECONDS ?= 60
 
-.PHONY: help demo test package fuzz bench bench-busy docs lint sanitize clean
+.PHONY: help demo test test-arm64 package npm-package fuzz bench bench-busy bench-threads docs lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo             build everything the demo needs, and run it'
 	@echo 'make test             build and run the tests'
+	@echo 'make test-arm64       the tests of ops and kernels, for arm64, in an emulator'
 	@echo 'make package          Debian packages and an archive that runs anywhere, in build/packages'
+	@echo 'make npm-package      npm packages that install anywhere, in build/packages'
 	@echo 'make fuzz [SECONDS=n] new random programs for n seconds; 0 for ever'
 	@echo 'make bench [ONLY=x]   the benchmarks, side by side with peers'
 	@echo 'make bench-busy       the same beside processes that take the cores away'
+	@echo 'make bench-threads    on 1, 2, 4, ... threads, beside PyTorch where python3 has it'
 	@echo 'make docs             the documentation, as pages in build/docs'
 	@echo 'make lint             format, layers, file length, clang-tidy'
 	@echo 'make sanitize         the tests under ASan + UBSan, the concurrent ones under TSan'
@@ -37,13 +40,26 @@ test:
 	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release
 
+test-arm64:
+	@tools/setup arm64
+	@tools/arm64_sysroot
+	@cmake --preset arm64 --log-level=WARNING
+	@cmake --build --preset arm64 -j$(JOBS)
+	@ctest --preset arm64
+
 package:
 	@tools/setup base package
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j$(JOBS) --target tenure tenure_program
-	@rm -rf build/packages
+	@rm -rf build/packages/*.deb build/packages/*.tar.gz
 	@cpack --config build/release/CPackConfig.cmake -B '$(CURDIR)/build/packages'
 	@rm -r build/packages/_CPack_Packages
+
+npm-package:
+	@tools/setup base package
+	@cmake --preset release --log-level=WARNING
+	@rm -f build/packages/*.tgz
+	@cmake --build --preset release -j$(JOBS) --target npm_package
 
 fuzz:
 	@tools/setup base
@@ -65,6 +81,12 @@ bench-busy:
 	@cmake --preset release --log-level=WARNING -DTENURE_BENCH=ON
 	@cmake --build --preset release -j$(JOBS) --target bench
 	@ONLY='$(ONLY)' bench/busy
+
+bench-threads:
+	@tools/setup base
+	@cmake --preset release --log-level=WARNING -DTENURE_BENCH=ON
+	@cmake --build --preset release -j$(JOBS) --target bench_tenure
+	@ONLY='$(ONLY)' bench/threads
 
 docs:
 	@tools/setup base docs

@@ -5,6 +5,8 @@ find_package(dlpack REQUIRED)
 find_package(kissfft REQUIRED COMPONENTS SHARED float)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
 # LAPACK, in the build whose threads are OpenMP's: it can be told to use one. (Called from several
 # threads at once, the build without threads gives wrong results.)
 find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
@@ -28,5 +30,5 @@ endif()
 
 target_link_libraries(tenure_build INTERFACE
   Threads::Threads fmt::fmt hwy::hwy dlpack::dlpack
-  kissfft::kissfft-float nlohmann_json::nlohmann_json ZLIB::ZLIB
+  kissfft::kissfft-float nlohmann_json::nlohmann_json ZLIB::ZLIB PNG::PNG JPEG::JPEG
   "${OPENBLAS_LIBRARY}" gomp "${LIBZIP_LIBRARY}")

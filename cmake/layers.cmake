@@ -41,6 +41,11 @@ set_target_properties(tenure_backend_cpu PROPERTIES UNITY_BUILD OFF)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/memory/first_use.cpp"
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
+# What libpng and libjpeg define as macros is for nobody else.
+set_source_files_properties(
+  "${PROJECT_SOURCE_DIR}/src/io/image_jpeg.cpp" "${PROJECT_SOURCE_DIR}/src/io/image_png.cpp"
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 # Products and sums rounded one by one, as the ops it stands for do.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/cpu/adam.cpp"
   PROPERTIES COMPILE_OPTIONS "-ffp-contract=off" SKIP_PRECOMPILE_HEADERS ON)

@@ -13,9 +13,7 @@ endif()
 find_program(TENURE_CCACHE ccache)
 mark_as_advanced(TENURE_CCACHE)
 if(TENURE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # What a precompiled header defines is in the cache's key only when it is told to look there.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${TENURE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/tools/compile_cached")
 endif()
 
 add_library(tenure_warnings INTERFACE)

@@ -115,10 +115,10 @@ int run() {
   model.compile({.optimizer = nn::Adam({.learning_rate = 2e-3}), .loss = "mse"});
   const nn::History history = tn::tidy([&] {
     return model.fit(tn::tensor(x, {count, kChunk, 3}), tn::tensor(y, {count, kChunk, 1}),
-                     {.epochs = 40,
-                      .batch_size = 1,
-                      .callbacks = {nn::make_callback<Forgetful>()},
-                      .verbose = kTerminal ? nn::Verbose::progress : nn::Verbose::silent});
+                     {.batch_size = 1,
+                      .epochs = 40,
+                      .verbose = kTerminal ? nn::Verbose::progress : nn::Verbose::silent,
+                      .callbacks = {nn::make_callback<Forgetful>()}});
   });
   std::printf("\nloss: %.4f in the first epoch, %.4f in the last\n", history["loss"].front(),
               history["loss"].back());

@@ -34,8 +34,8 @@ static Digits part(const Digits& all, std::int64_t from, std::int64_t count) {
 static nn::Sequential make_model() {
   return nn::Sequential(
       {nn::Rescaling({.scale = 1.0 / 255, .input_shape = {28, 28, 1}}),
-       nn::Conv2D({.filters = 8, .kernel_size = {3}, .activation = "relu"}), nn::MaxPooling2D(),
-       nn::Conv2D({.filters = 16, .kernel_size = {3}, .activation = "relu"}), nn::MaxPooling2D(),
+       nn::Conv2D({.filters = 8, .kernel_size = 3, .activation = "relu"}), nn::MaxPooling2D(),
+       nn::Conv2D({.filters = 16, .kernel_size = 3, .activation = "relu"}), nn::MaxPooling2D(),
        nn::Flatten(), nn::Dropout({.rate = 0.2}),
        nn::Dense({.units = 10, .activation = "softmax"})},
       {.name = "digits"});
@@ -77,7 +77,7 @@ static bool classify() {
                  .metrics = {"accuracy"}});
   const nn::History history =
       model.fit(known.images, known.labels,
-                {.epochs = 6, .validation_split = 0.1, .verbose = nn::Verbose::silent});
+                {.epochs = 6, .verbose = nn::Verbose::silent, .validation_split = 0.1});
   std::cout << std::fixed << std::setprecision(3) << "epoch   loss  accuracy  validation\n";
   for (std::size_t i = 0; i < history.epochs.size(); ++i) {
     std::cout << std::setw(5) << i + 1 << std::setw(7) << history["loss"][i] << std::setw(10)

@@ -32,8 +32,8 @@ static Digits batch(const Digits& all, std::int64_t from) {
 struct Network {
   nn::Sequential eyes{
       {nn::Conv2D(
-           {.filters = 8, .kernel_size = {3}, .activation = "relu", .input_shape = {28, 28, 1}}),
-       nn::MaxPooling2D(), nn::Conv2D({.filters = 16, .kernel_size = {3}, .activation = "relu"}),
+           {.filters = 8, .kernel_size = 3, .activation = "relu", .input_shape = {28, 28, 1}}),
+       nn::MaxPooling2D(), nn::Conv2D({.filters = 16, .kernel_size = 3, .activation = "relu"}),
        nn::MaxPooling2D(), nn::Flatten()},
       {.name = "eyes"}};
   nn::Sequential head{{nn::Dense({.units = 256, .activation = "relu", .input_shape = {400}}),

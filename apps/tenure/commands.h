@@ -42,8 +42,14 @@ struct LeaksOptions {
   std::string file;
   std::size_t stories = 2;
   bool json = false;
+  bool strict = false;  // a recording that was cut short fails
 };
 int run_leaks(const LeaksOptions& options);
+
+struct NewOptions {
+  std::string folder;
+};
+int run_new(const NewOptions& options);
 
 struct PlanOptions {
   std::string problem;

@@ -3,10 +3,12 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "commands.h"
 #include "report/compare.h"
 #include "report/names.h"
+#include "show_findings.h"
 #include "terminal.h"
 
 namespace tenure::app {
@@ -78,6 +80,10 @@ int run_diff(const DiffOptions& options) {
              report::count_text(first.events, "event"));
   fmt::print("second  {}: {}, {}\n", options.second, report::time_text(second.length),
              report::count_text(second.events, "event"));
+  for (const auto& [file, run] :
+       {std::pair(&options.first, &first), std::pair(&options.second, &second)}) {
+    if (run->cut_short) fmt::print("{}: {}", *file, cut_short_note(to, *run));
+  }
   fmt::print("peak    {}\n", change_text(change.first_peak, change.second_peak));
   fmt::print("end     {}\n\n", change_text(change.first_end, change.second_end));
   fmt::print("{}\n", more ? to.paint(Colour::red, "the second run holds more")

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backend/cpu/backend.h"
+#include "build_facts.h"
 #include "commands.h"
 #include "report/names.h"
 #include "report/run.h"
@@ -53,14 +54,6 @@ std::string first_line(const char* path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::string compiler() {
-#if defined(__clang__)
-  return fmt::format("clang {}", __clang_version__);
-#else
-  return fmt::format("gcc {}", __VERSION__);
-#endif
 }
 
 Line huge_pages() {

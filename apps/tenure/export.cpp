@@ -8,11 +8,15 @@
 
 #include "commands.h"
 #include "report/chrome.h"
+#include "report/names.h"
 #include "report/run.h"
 
 namespace tenure::app {
 int run_export(const ExportOptions& options) {
   const report::Run recorded = report::read_run(options.file);
+  if (recorded.cut_short) {
+    fmt::print(stderr, "{}: {}\n", options.file, report::cut_short_text(recorded));
+  }
   if (options.output == "-") {
     report::write_chrome_trace(recorded, std::cout);
     return 0;

@@ -6,8 +6,6 @@
 #include <complex>
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -18,10 +16,13 @@
 
 #include "commands.h"
 #include "core/with_type.h"
+#include "io/file_kind.h"
 #include "io/model_file.h"
 #include "io/origin.h"
 #include "io/tfjs.h"
 #include "report/names.h"
+#include "report/run.h"
+#include "show_findings.h"
 #include "tenure/error.h"
 #include "tenure/io.h"
 #include "tenure/nn/files.h"
@@ -36,6 +37,12 @@ struct Contents {
   std::function<Tensor(const io::TensorInfo&)> read;
   std::string summary = {};  // of a model
 };
+
+// What is wrong, and what to do: without the lines of this program.
+std::string text_of(const Error& error) {
+  return error.remedy().empty() ? error.summary()
+                                : fmt::format("{}\n\n{}", error.summary(), error.remedy());
+}
 
 // A table of the model's layers; one with layers that only its own program knows has none.
 std::string summary_of(const std::function<nn::Model()>& load) {
@@ -62,28 +69,32 @@ Contents open_tfjs(const std::string& path) {
   return contents;
 }
 
+io::FileKind kind_of(const std::string& path) {
+  try {
+    return io::kind_of(io::File("inspect", path));
+  } catch (const IoError& error) {
+    throw std::runtime_error(text_of(error));  // there is no such file
+  }
+}
+
 // What the file begins with decides, not its name.
 Contents open(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw std::runtime_error(fmt::format("inspect: {}: cannot be opened", path));
+  switch (kind_of(path)) {
+    case io::FileKind::npy:
+      return {"npy", {io::inspect_npy(path)}, {}, [path](const io::TensorInfo&) {
+                return io::map_npy(path);
+              }};
+    case io::FileKind::npz: {
+      const auto reader = std::make_shared<io::NpzReader>(path);
+      return {"npz", reader->tensors(), {}, [reader](const io::TensorInfo& info) {
+                return reader->read(info.name);
+              }};
+    }
+    case io::FileKind::json:
+      return open_tfjs(path);
+    default:
+      break;
   }
-  char begin[6] = {};
-  file.read(begin, sizeof begin);
-  const std::string_view magic(begin, sizeof begin);
-  if (magic == "\x93NUMPY") {
-    return {"npy", {io::inspect_npy(path)}, {}, [path](const io::TensorInfo&) {
-              return io::map_npy(path);
-            }};
-  }
-  if (magic.starts_with("PK")) {
-    const auto reader = std::make_shared<io::NpzReader>(path);
-    return {"npz", reader->tensors(), {}, [reader](const io::TensorInfo& info) {
-              return reader->read(info.name);
-            }};
-  }
-  // A safetensors file may begin with this byte too: the length of its header.
-  if (magic.starts_with("{") && magic[1] != '\0') return open_tfjs(path);
   const auto reader = std::make_shared<io::SafetensorsReader>(path);
   Contents contents{"safetensors", reader->tensors(), reader->metadata(),
                     [reader](const io::TensorInfo& info) { return reader->map(info.name); }};
@@ -143,6 +154,11 @@ void print_table(const std::vector<Row>& rows) {
 }
 
 void inspect(const std::string& path) {
+  if (report::is_recording(path)) {
+    fmt::print("{}\n`tenure leaks`, `top`, `report`, `diff` and `export` tell more.\n",
+               summary_text(terminal(), path, report::read_run(path)));
+    return;
+  }
   const Contents contents = open(path);
   std::vector<Row> rows{{"name", "dtype", "shape", "size", "NaN", "Inf"}};
   std::size_t bytes = 0;
@@ -187,7 +203,7 @@ int run_inspect(const InspectOptions& options) {
     inspect(options.file);
     return 0;
   } catch (const IoError& error) {
-    fmt::print(stderr, "tenure inspect: {}\n", error.summary());
+    fmt::print(stderr, "tenure inspect: {}\n", text_of(error));
     return kFound;
   }
 }

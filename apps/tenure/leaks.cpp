@@ -12,15 +12,17 @@ namespace tenure::app {
 int run_leaks(const LeaksOptions& options) {
   const report::Run recorded = report::read_run(options.file);
   const std::vector<report::Finding> findings = report::findings(recorded);
+  const bool fails = !findings.empty() || (options.strict && recorded.cut_short);
   if (options.json) {
     fmt::print("{}", findings_json(recorded, findings));
-    return findings.empty() ? 0 : kFound;
+    return fails ? kFound : 0;
   }
   const Terminal to = terminal();
   fmt::print("{}\n", summary_text(to, options.file, recorded));
   if (findings.empty()) {
-    fmt::print("{}\n", to.paint(Colour::green, "no findings"));
-    return 0;
+    fmt::print("{}\n", recorded.cut_short ? to.paint(Colour::yellow, "no findings up to there")
+                                          : to.paint(Colour::green, "no findings"));
+    return fails ? kFound : 0;
   }
   fmt::print("{}:\n\n{}", report::count_text(findings.size(), "finding"),
              findings_text(to, recorded, findings, options.stories));

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 
+#include "build_facts.h"
 #include "commands.h"
 #include "tenure/error.h"
 
@@ -26,7 +27,10 @@ class CommandLine {
  public:
   CommandLine() {
     app_.require_subcommand(1);
+    app_.set_version_flag("-V,--version", version_text,
+                          "print the version, and what it was built with");
     app_.footer("Exit codes: 0 all is well, 1 the answer is no, 2 bad input.");
+    add_new();
     add_report();
     add_top();
     add_leaks();
@@ -117,7 +121,9 @@ class CommandLine {
     command->add_option("file", command.options->file, "safetensors, .npy, .npz or model.json")
         ->required();
     command->footer(
-        "Every byte is read: a broken file is named and the exit code is 1.\n"
+        "Every byte is read: a broken file is named and the exit code is 1. Of a recording it "
+        "tells\n"
+        "the program, the time, the peak, and whether it was cut short.\n"
         "Example: tenure inspect weights.safetensors");
   }
 
@@ -129,13 +135,32 @@ class CommandLine {
     command->add_option("--stories", command.options->stories, "of so many tensors per finding")
         ->capture_default_str();
     command->add_flag("--json", command.options->json, "for programs");
+    command->add_flag(
+        "--strict", command.options->strict,
+        "fail as well when the recording was cut short: what came later is not known");
     command->footer(
         "growth    what a line makes stays, and there is more with every step\n"
         "outlived  its tidy or step ended, and the process never freed it\n"
         "pinned    a small view alone holds a large storage, for long\n"
         "misused   an error about a tensor's life was raised\n\n"
-        "Example: TENURE_TRACE=run.tenure ./train && tenure leaks run.tenure\n"
-        "Exit codes: 0 no findings, 1 findings, 2 no recording.");
+        "Example: TENURE_TRACE=run.tenure ./train && tenure leaks --strict run.tenure\n"
+        "Exit codes: 0 no findings, 1 findings, or with --strict a recording that was cut short,\n"
+        "2 no recording.");
+  }
+
+  void add_new() {
+    const auto command = add("new",
+                             "Make a project that builds: a training program, and a test that "
+                             "checks that it leaks nothing.",
+                             run_new);
+    command
+        ->add_option("folder", command.options->folder,
+                     "where to make it; the project is called as its last part")
+        ->required();
+    command->footer(
+        "A folder that is there already must be empty.\n"
+        "Example: tenure new my_app\n"
+        "Exit codes: 0 made, 2 the name is no good, or the folder cannot be made or is not empty.");
   }
 
   void add_plan() {

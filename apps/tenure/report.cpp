@@ -10,6 +10,7 @@
 #include "report/page.h"
 #include "report/page_shell.h"
 #include "report/run.h"
+#include "show_findings.h"
 
 namespace tenure::app {
 int run_report(const ReportOptions& options) {
@@ -24,6 +25,7 @@ int run_report(const ReportOptions& options) {
   report::write_page(recorded, findings, report::page_shell(), output);
   fmt::print("{}: {} events, {} finding{}\n", output.string(), recorded.events, findings.size(),
              findings.size() == 1 ? "" : "s");
+  fmt::print("{}", cut_short_note(terminal(), recorded));
   return 0;
 }
 

@@ -13,6 +13,8 @@
 namespace tenure::app {
 namespace {
 
+constexpr std::size_t kStories = 5;  // of each finding, for programs
+
 Colour colour_of(report::Problem problem) {
   return problem == report::Problem::pinned ? Colour::yellow : Colour::red;
 }
@@ -74,14 +76,13 @@ std::string findings_text(const Terminal& to, const report::Run& run,
       text += to.paint(Colour::dim, fmt::format("            {}", path)) + "\n";
     }
     text += to.paint(Colour::cyan, wrapped(finding.remedy, width, "            "));
-    std::size_t shown = 0;
-    for (const std::uint32_t tensor : finding.tensors) {
-      if (shown++ == stories) break;
+    const std::vector<std::uint32_t> listed = report::some_of(finding.tensors, stories);
+    for (const std::uint32_t tensor : listed) {
       text += "\n" + report::story_text(run, tensor, "            ");
     }
-    const std::size_t listed = std::min(stories, finding.tensors.size());
-    if (stories > 0 && finding.problem != report::Problem::misused && finding.count > listed) {
-      text += fmt::format("            and {} more\n", finding.count - listed);
+    if (stories > 0 && finding.problem != report::Problem::misused &&
+        finding.count > listed.size()) {
+      text += fmt::format("            and {} more\n", finding.count - listed.size());
     }
     text += "\n";
   }
@@ -104,7 +105,7 @@ std::string findings_json(const report::Run& run, const std::vector<report::Find
     each["bytes"] = finding.bytes;
     each["count"] = finding.count;
     each["stories"] = nlohmann::ordered_json::array();
-    for (const std::uint32_t tensor : finding.tensors) {
+    for (const std::uint32_t tensor : report::some_of(finding.tensors, kStories)) {
       each["stories"].push_back(report::story_text(run, tensor));
     }
     list.push_back(std::move(each));
@@ -125,13 +126,18 @@ std::string summary_text(const Terminal& to, const std::string& file, const repo
   text += fmt::format("\n{}: {}, {}", file, report::time_text(run.length),
                       report::count_text(run.events, "event"));
   if (started != 0) text += fmt::format(", started {:%Y-%m-%d %H:%M:%S}", fmt::localtime(started));
-  if (run.cut_short) text += to.paint(Colour::yellow, ", not closed");
   text += fmt::format("\npeak {} at {}; at the end {}",
                       report::bytes_text(report::sum(timeline.peak().live)),
                       report::time_text(timeline.peak().time),
                       report::bytes_text(report::sum(timeline.end().live)));
   if (run.budget != 0) text += fmt::format("; budget {}", report::bytes_text(run.budget));
-  return text + "\n";
+  return text + "\n" + cut_short_note(to, run);
+}
+
+std::string cut_short_note(const Terminal& to, const report::Run& run) {
+  const std::string text = report::cut_short_text(run);
+  if (text.empty()) return "";
+  return to.paint(Colour::yellow, wrapped(text, static_cast<std::size_t>(to.width), ""));
 }
 
 }  // namespace tenure::app

@@ -17,7 +17,9 @@ std::string findings_text(const Terminal& to, const report::Run& run,
                           const std::vector<report::Finding>& findings, std::size_t stories);
 std::string findings_json(const report::Run& run, const std::vector<report::Finding>& findings);
 
-// The program, how long it ran, the peak; one or two lines.
+// The program, how long it ran, the peak, and that it was cut short where it was.
 std::string summary_text(const Terminal& to, const std::string& file, const report::Run& run);
+// Only the last: a line, or nothing.
+std::string cut_short_note(const Terminal& to, const report::Run& run);
 
 }  // namespace tenure::app

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/create.h"
 #include "tenure/export.h"
 #include "tenure/scope.h"
@@ -118,6 +119,8 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
   using R = std::invoke_result_t<Then&>;
   static_assert(std::is_same_v<R, std::invoke_result_t<Else&>>,
                 "cond: both branches must give the same type");
+  detail::check_function("cond", then, site, "the branch for true");
+  detail::check_function("cond", otherwise, site, "the branch for false");
   // Branch 0 is `otherwise`: a predicate is 0 or 1.
   return detail::choose<R>("cond", predicate, {std::ref(otherwise), std::ref(then)}, site);
 }
@@ -126,6 +129,9 @@ auto cond(const Tensor& predicate, Then then, Else otherwise,
 template <class R>
 R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branches,
               std::source_location site = std::source_location::current()) {
+  for (const auto& branch : branches) {
+    detail::check_function("switch_case", branch, site, "a branch");
+  }
   return detail::choose<R>("switch_case", index, branches, site);
 }
 
@@ -134,6 +140,12 @@ R switch_case(const Tensor& index, const std::vector<std::function<R()>>& branch
 template <class Goes, class Body, class S>
 S while_loop(Goes goes_on, Body body, S state, LoopOptions options = {},
              std::source_location site = std::source_location::current()) {
+  static_assert(
+      std::is_same_v<std::remove_cvref_t<decltype(detail::call_with_state(goes_on, state))>,
+                     Tensor>,
+      "while_loop: the condition must give a Tensor of one bool, not a bool");
+  detail::check_function("while_loop", goes_on, site, "the condition");
+  detail::check_function("while_loop", body, site, "the body");
   std::vector<Tensor> begin = detail::take_tensors(state);
   std::vector<Tensor> end = detail::run_loop(
       [&](std::vector<Tensor> now) {
@@ -154,6 +166,7 @@ template <class F, class S, class X>
 auto scan(F fn, S state, X sequences, std::source_location site = std::source_location::current()) {
   using Pair = std::invoke_result_t<F&, S, X>;
   using Y = typename Pair::second_type;
+  detail::check_function("scan", fn, site);
   std::vector<Tensor> begin = detail::take_tensors(state), xs = detail::take_tensors(sequences);
   const std::size_t states = begin.size();
   const auto split = [states](std::vector<Tensor>& both) {
@@ -187,6 +200,7 @@ auto scan(F fn, S state, X sequences, std::source_location site = std::source_lo
 template <class Body, class S>
 S for_loop(std::int64_t steps, Body body, S state,
            std::source_location site = std::source_location::current()) {
+  detail::check_function("for_loop", body, site, "the body");
   std::vector<Tensor> begin = detail::take_tensors(state);
   const detail::BodyFunction step = [&](std::vector<Tensor> now) {
     Tensor i = std::move(now.back());

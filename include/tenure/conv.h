@@ -73,9 +73,9 @@ TENURE_API Tensor depthwise_conv2d_grad_filter(Arg x, Arg dy, const Shape& filte
 
 // What follows a product: activation(product + bias).
 struct FusedOptions {
-  std::optional<Arg> bias = {};  // broadcasts to the result; a vector has one entry per channel
+  std::optional<KeptArg> bias = {};  // broadcasts to the result; a vector has one entry per channel
   Activation activation = Activation::linear;
-  std::optional<Arg> prelu_weights = {};  // as the bias; for prelu
+  std::optional<KeptArg> prelu_weights = {};  // as the bias; for prelu
   double leaky_relu_alpha = 0.2;
 };
 

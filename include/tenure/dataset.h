@@ -32,15 +32,25 @@
 
 #include "tenure/export.h"
 #include "tenure/handle.h"
+#include "tenure/scalar.h"
 #include "tenure/scope.h"
+#include "tenure/shape.h"
 #include "tenure/tensor.h"
 
 namespace tenure::nn {
 
+// Strings of an element, row-major; [] is one. Tensors hold none: tenure/nn/text.h makes numbers of
+// them.
+struct Text {
+  std::vector<std::string> strings = {};
+  Shape shape = {};
+};
+
 struct Batch {
-  std::vector<Tensor> x;  // inputs
-  std::vector<Tensor> y;  // targets; none for inputs alone
-  Tensor weight;          // per example; empty for all the same
+  std::vector<Tensor> x;        // inputs
+  std::vector<Tensor> y;        // targets; none for inputs alone
+  Tensor weight;                // per example; empty for all the same
+  std::vector<Text> text = {};  // what is not made into numbers yet
 };
 inline void walk_tensors(Batch& batch, auto&& visit) {
   visit(batch.x);
@@ -80,6 +90,38 @@ struct ShuffleOptions {
 struct BatchOptions {
   bool drop_remainder = false;  // no smaller last batch
 };
+struct PaddedBatchOptions {
+  // What each input and each target is filled up to; -1, and all where none is given: the longest
+  // of the batch.
+  std::vector<Shape> x_shapes = {};
+  std::vector<Shape> y_shapes = {};
+  // What they are filled with; 0 where none is given.
+  std::vector<Scalar> x_values = {};
+  std::vector<Scalar> y_values = {};
+  bool drop_remainder = false;
+};
+struct WindowOptions {
+  std::optional<std::int64_t> shift = {};  // from window to window; default: no overlap, no gap
+  std::int64_t stride = 1;                 // from element to element of a window
+  bool drop_remainder = false;             // no smaller windows at the end
+};
+struct MapOptions {
+  // So many elements at once, each on a thread; 1: on the thread that asks for it. Random numbers
+  // that fn draws are then of the element, whichever thread draws them.
+  int num_parallel_calls = 1;
+  bool deterministic = true;  // in their order; false: as they are ready
+};
+struct InterleaveOptions {
+  std::int64_t cycle_length = 4;  // datasets that are open at once
+  std::int64_t block_length = 1;  // elements taken from one before the next has its turn
+};
+struct TimeseriesOptions {
+  std::int64_t sequence_length = 0;  // must be given
+  std::int64_t sequence_stride = 1;  // from the begin of an example to that of the next
+  std::int64_t sampling_rate = 1;    // from step to step of an example
+  std::int64_t start_index = 0;      // of the part of the series that is used
+  std::optional<std::int64_t> end_index = {};
+};
 
 namespace dataset {
 struct Pipeline;
@@ -111,10 +153,12 @@ class TENURE_API Dataset {
   // Examples along axis 0 of each.
   static Dataset from_tensors(const Tensors& x, const Tensors& y = {}, const Tensor& weight = {},
                               std::source_location site = std::source_location::current());
-  static Dataset from_source(std::shared_ptr<const ExampleSource> source);
+  static Dataset from_source(std::shared_ptr<const ExampleSource> source,
+                             std::source_location site = std::source_location::current());
   // `open` is called for every epoch; each element is what its generator gives.
   static Dataset from_generator(std::function<Generator()> open,
-                                std::optional<std::int64_t> size = {});
+                                std::optional<std::int64_t> size = {},
+                                std::source_location site = std::source_location::current());
   // The elements of a range, read now: Batches, pairs of input and target, or inputs.
   template <class R>
     requires requires(R& range) { std::begin(range) != std::end(range); }
@@ -134,6 +178,32 @@ class TENURE_API Dataset {
     return from_elements(elements, site);
   }
 
+  // Strings, with a target and a weight each where given.
+  static Dataset from_text(std::vector<std::string> text, const Tensors& y = {},
+                           const Tensor& weight = {},
+                           std::source_location site = std::source_location::current());
+  // Stretches of a series, whose axis 0 is time: example i is the steps i * sequence_stride +
+  // k * sampling_rate. Its target, where there are any, is that of its first step: give
+  // targets that look ahead, as slice(y, {sequence_length}, {-1}).
+  static Dataset from_timeseries(const Tensor& data, const Tensor& targets,
+                                 TimeseriesOptions options,
+                                 std::source_location site = std::source_location::current());
+  // Elements side by side, until one of the datasets ends: those of x are the inputs, those of y
+  // the targets. Targets, weights and text that x has already stay.
+  static Dataset zip(const std::vector<Dataset>& x, const std::vector<Dataset>& y = {},
+                     std::source_location site = std::source_location::current());
+  static Dataset zip(const Dataset& x, const Dataset& y,
+                     std::source_location site = std::source_location::current()) {
+    return zip(std::vector<Dataset>{x}, std::vector<Dataset>{y}, site);
+  }
+
+  // The lines of text files, one file after the other, each an element's text without its end.
+  static Dataset from_text_lines(const std::vector<std::string>& paths,
+                                 std::source_location site = std::source_location::current());
+  static Dataset from_text_lines(const std::string& path,
+                                 std::source_location site = std::source_location::current()) {
+    return from_text_lines(std::vector<std::string>{path}, site);
+  }
   // Examples that stay in files (tenure/nn/files.h). Rows of a CSV file are found by an index of at
   // most 8 MiB, in any order; the file must be a regular one and stay as it is.
   static Dataset from_csv(const std::string& path, const CsvDatasetOptions& options,
@@ -147,19 +217,47 @@ class TENURE_API Dataset {
   static constexpr std::int64_t kForever = -1;
 
   // Each element is drawn from the next `buffer` ones; kAll makes every order as likely.
-  Dataset shuffle(std::int64_t buffer = kAll, ShuffleOptions options = {}) const;
-  Dataset batch(std::int64_t size, BatchOptions options = {}) const;
+  Dataset shuffle(std::int64_t buffer = kAll, ShuffleOptions options = {},
+                  std::source_location site = std::source_location::current()) const;
+  Dataset batch(std::int64_t size, BatchOptions options = {},
+                std::source_location site = std::source_location::current()) const;
+  // Fills the shorter ones up: for elements of different sizes.
+  Dataset padded_batch(std::int64_t size, PaddedBatchOptions options = {},
+                       std::source_location site = std::source_location::current()) const;
+  // Stretches of `size` elements, stacked as batch() does; the last ones are smaller.
+  Dataset window(std::int64_t size, WindowOptions options = {},
+                 std::source_location site = std::source_location::current()) const;
   // With prefetch(), and with several iterators, `fn` is called on other threads.
-  Dataset map(std::function<Batch(Batch)> fn) const;
-  Dataset filter(std::function<bool(const Batch&)> keep) const;  // as for map()
-  Dataset concatenate(const Dataset& other) const;               // this one, then the other
-  Dataset unbatch() const;                                       // elements cut along axis 0
-  Dataset repeat(std::int64_t times = kForever) const;           // each time a new epoch
-  Dataset take(std::int64_t count) const;
-  Dataset skip(std::int64_t count) const;
+  Dataset map(std::function<Batch(Batch)> fn, MapOptions options = {},
+              std::source_location site = std::source_location::current()) const;
+  // The elements of the dataset that `fn` makes of each element: of one after the other, or of
+  // several in turns.
+  Dataset flat_map(std::function<Dataset(Batch)> fn,
+                   std::source_location site = std::source_location::current()) const;
+  Dataset interleave(std::function<Dataset(Batch)> fn, InterleaveOptions options = {},
+                     std::source_location site = std::source_location::current()) const;
+  // Numbers the elements: an int64 input before the others.
+  Dataset enumerate(std::int64_t start = 0) const;
+  Dataset filter(std::function<bool(const Batch&)> keep,  // as for map()
+                 std::source_location site = std::source_location::current()) const;
+  Dataset concatenate(const Dataset& other) const;  // this one, then the other
+  Dataset unbatch() const;                          // elements cut along axis 0
+  // Each time a new epoch.
+  Dataset repeat(std::int64_t times = kForever,
+                 std::source_location site = std::source_location::current()) const;
+  Dataset take(std::int64_t count,
+               std::source_location site = std::source_location::current()) const;
+  Dataset skip(std::int64_t count,
+               std::source_location site = std::source_location::current()) const;
   // A thread makes up to `count` elements before they are asked for. Dropping the iterator waits
   // for the element that is being made.
-  Dataset prefetch(std::int64_t count) const;
+  Dataset prefetch(std::int64_t count,
+                   std::source_location site = std::source_location::current()) const;
+  // The first pass that comes to its end keeps all elements, in memory or in a file; later ones
+  // read those. A file that is there is read from the first pass on, whatever wrote it.
+  Dataset cache(std::source_location site = std::source_location::current()) const;
+  Dataset cache(const std::string& path,
+                std::source_location site = std::source_location::current()) const;
 
   // How many elements an epoch has, where it can be known.
   std::optional<std::int64_t> size() const;

@@ -1,4 +1,4 @@
-// Element types. float16 and bfloat16 are storage types: cast them to float32 to compute.
+// Element types. float16 and bfloat16 are computed with in float32, and rounded once.
 // complex64 is a pair of float32: real and imaginary part.
 //
 //   tenure::Tensor h = tenure::cast(x, tenure::DType::bfloat16);   // half the bytes

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/scope.h"
 #include "tenure/tensor.h"
@@ -45,6 +46,7 @@ struct FunctionOptions {
   bool check_escapes = false;  // report symbolic tensors that outlive their trace (or set
                                // TENURE_CHECK_ESCAPES=1)
   bool checkpoint = false;     // see checkpoint()
+  std::string advice = {};     // to who calls it with too many sizes, in place of the usual one
 };
 
 class Dim;
@@ -298,8 +300,7 @@ class TENURE_API FunctionCore {
   void call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
             TensorList& out, const Tracing& tracing, std::source_location site) const;
 
-  void input(int argument, std::vector<Dim> dims);                 // -1: the next
-  [[noreturn]] void raise_empty(std::source_location site) const;  // there is nothing to call
+  void input(int argument, std::vector<Dim> dims);  // -1: the next
 
   std::string name() const;
   std::vector<TraceInfo> traces() const;
@@ -329,7 +330,8 @@ class Function<R(A...)> {
   Function(std::string_view name, std::function<R(A...)> fn, FunctionOptions options = {},
            std::source_location site = std::source_location::current())
       : core_(name, options, site), fn_(std::make_shared<std::function<R(A...)>>(std::move(fn))) {
-    if (!*fn_) core_.raise_empty(site);
+    detail::check_function("function \"" + core_.name() + "\"", *fn_, site,
+                           "the std::function it was made of");
   }
 
   R operator()(std::type_identity_t<A>... args,

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
@@ -39,7 +40,7 @@ class TENURE_API Source {
 };
 
 struct TapeOptions {
-  bool persistent = false;      // gradient() may be called more than once
+  bool persistent = false;      // gradient() may be called more than once; see below
   bool watch_variables = true;  // trainable ones, whenever they were read
   std::string name = {};
 };
@@ -52,6 +53,13 @@ struct GradientOptions {
 // Records what is computed on its thread or in its task, from its construction until gradient() (or
 // until it is destroyed, when persistent) or until that thread or task ends. Keeps what the
 // backward pass needs and nothing else.
+//
+// A tape does not record its own gradient(): one that is persistent would save more with each. A
+// gradient that would flow through one it gave is a TapeError; for those, another tape records it:
+//
+//   tenure::GradientTape outer;
+//   tenure::GradientTape inner({.persistent = true});
+//   tenure::Tensor first = inner.gradient(loss, w), second = outer.gradient(first, w);
 //
 // Any thread may ask for the gradient or destroy the tape. Two that use it at the same time, one of
 // which may be recording, are a TapeError that names both lines.
@@ -111,6 +119,7 @@ TENURE_API Tensor custom_gradient(
 // The value and the gradient, as a pair.
 template <class F>
 auto value_and_grad(F fn, std::source_location site = std::source_location::current()) {
+  detail::check_function("value_and_grad", fn, site);
   return [fn = std::move(fn), site]<class... Ts>(const Ts&... args) {
     static_assert(sizeof...(Ts) > 0, "value_and_grad: a function of at least one tensor");
     GradientTape tape({}, site);
@@ -130,6 +139,7 @@ auto value_and_grad(F fn, std::source_location site = std::source_location::curr
 // grad(f)(x, ...) is the gradient of sum(f(x, ...)): a Tensor for one argument, a vector for more.
 template <class F>
 auto grad(F fn, std::source_location site = std::source_location::current()) {
+  detail::check_function("grad", fn, site);
   return [fn = std::move(fn), site]<class... Ts>(const Ts&... args) {
     auto [value, gradients] = value_and_grad(fn, site)(args...);
     return gradients;

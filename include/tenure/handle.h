@@ -3,8 +3,11 @@
 // ValueError that says so.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
+#include <source_location>
+#include <string_view>
 #include <utility>
 
 #include "tenure/export.h"
@@ -20,6 +23,15 @@ struct HandleName {
     for (std::size_t i = 0; i < n; ++i) text[i] = literal[i];
   }
   char text[n];
+};
+
+// A name in brackets, and the line that it stands on.
+struct NameAt {
+  template <std::convertible_to<std::string_view> Name>
+  NameAt(const Name& text, std::source_location where = std::source_location::current())
+      : name(text), site(where) {}
+  std::string_view name;
+  std::source_location site;
 };
 
 // A std::shared_ptr or std::unique_ptr that is not followed when it is null.
@@ -42,4 +54,13 @@ class Held {
   Pointer pointer_;
 };
 
+enum class NoOptions : char {};  // what {} is read as before it is read as options, or as a handle
+
 }  // namespace tenure::detail
+
+// In a handle that is made of options which may be left out: Name({}) is Name(). Otherwise it could
+// as well be a copy of Name(), and would not compile.
+#define TENURE_EMPTY_OPTIONS(Name, Options)                                  \
+  explicit Name(tenure::detail::NoOptions,                                   \
+                std::source_location site = std::source_location::current()) \
+      : Name(Options(), site) {}

@@ -27,6 +27,7 @@ TENURE_API Tensor gather_nd(Arg x, Arg indices);
 TENURE_API Tensor take_along_axis(Arg x, Arg indices, int axis);
 // Zeros of `shape` with updates added at the coordinates in indices' last axis.
 TENURE_API Tensor scatter_nd(Arg indices, Arg updates, const Shape& shape);
+// x with updates at those places; of two dtypes, in the one they are promoted to.
 TENURE_API Tensor tensor_scatter_update(Arg x, Arg indices, Arg updates);  // the last one stays
 TENURE_API Tensor tensor_scatter_add(Arg x, Arg indices, Arg updates);
 TENURE_API Tensor tensor_scatter_min(Arg x, Arg indices, Arg updates);

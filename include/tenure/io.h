@@ -1,5 +1,5 @@
-// Tensors in files: safetensors, NumPy's .npy and .npz, and CSV. A file is written whole or not at
-// all, and read as if a stranger had written it: what is wrong with it is an IoError.
+// Tensors in files: safetensors, NumPy's .npy and .npz, CSV and images. A file is written whole or
+// not at all, and read as if a stranger had written it: what is wrong with it is an IoError.
 //
 //   tenure::io::save_safetensors("weights.safetensors", {{"w", w}, {"b", b}});
 //   tenure::io::Archive weights = tenure::io::load_safetensors("weights.safetensors");
@@ -34,7 +34,7 @@ struct TENURE_API Archive {
   NamedTensors tensors;
   Metadata metadata;  // safetensors only
   bool contains(std::string_view name) const;
-  Tensor operator[](std::string_view name) const;  // ValueError when there is none
+  Tensor operator[](detail::NameAt name) const;  // ValueError when there is none
 };
 
 // What a file says of a tensor, known without reading its elements.
@@ -62,7 +62,8 @@ TENURE_API Archive load_safetensors(const std::string& path,
 // Tensors of a safetensors file one by one. Any thread may read.
 class TENURE_API SafetensorsReader {
  public:
-  explicit SafetensorsReader(const std::string& path);
+  explicit SafetensorsReader(const std::string& path,
+                             std::source_location site = std::source_location::current());
   SafetensorsReader(SafetensorsReader&&) noexcept;
   SafetensorsReader& operator=(SafetensorsReader&&) noexcept;
   ~SafetensorsReader();
@@ -92,7 +93,8 @@ TENURE_API Tensor load_npy(const std::string& path,
 // The file's own pages, as SafetensorsReader::map. Fortran order is mapped too, as a transposition.
 TENURE_API Tensor map_npy(const std::string& path,
                           std::source_location site = std::source_location::current());
-TENURE_API TensorInfo inspect_npy(const std::string& path);
+TENURE_API TensorInfo inspect_npy(const std::string& path,
+                                  std::source_location site = std::source_location::current());
 
 struct NpzOptions {
   bool compress = false;
@@ -112,7 +114,8 @@ TENURE_API Archive load_npz(const std::string& path,
 // Tensors of a .npz file one by one, by one thread at a time.
 class TENURE_API NpzReader {
  public:
-  explicit NpzReader(const std::string& path);
+  explicit NpzReader(const std::string& path,
+                     std::source_location site = std::source_location::current());
   NpzReader(NpzReader&&) noexcept;
   NpzReader& operator=(NpzReader&&) noexcept;
   ~NpzReader();
@@ -164,33 +167,44 @@ struct CsvTable {
 TENURE_API CsvTable read_csv(const std::string& path, const CsvOptions& options = {},
                              std::source_location site = std::source_location::current());
 
+struct ImageOptions {
+  std::string color_mode = "rgb";         // or "rgba", "grayscale"
+  std::int64_t max_pixels = 100'000'000;  // what claims more is refused
+};
+// A PNG or JPEG: uint8, [height, width, channels].
+TENURE_API Tensor read_image(const std::string& path, const ImageOptions& options = {},
+                             std::source_location site = std::source_location::current());
+
 // The rows of a CSV file of any length, in memory for one row:
 //
 //   tenure::io::CsvReader rows("huge.csv", {.columns = {"x", "y"}});
 //   while (rows.next()) use(rows.value<float>(0), rows.value<float>(1));
 class TENURE_API CsvReader {
  public:
-  explicit CsvReader(const std::string& path, CsvOptions options = {});
+  explicit CsvReader(const std::string& path, CsvOptions options = {},
+                     std::source_location site = std::source_location::current());
   CsvReader(CsvReader&&) noexcept;
   CsvReader& operator=(CsvReader&&) noexcept;
   ~CsvReader();
 
   const std::vector<std::string>& columns() const;  // the chosen ones
-  bool next();                                      // to the next row; false after the last
-  std::size_t line() const;                         // the line the row begins on, from 1
+  // To the next row; false after the last.
+  bool next(std::source_location site = std::source_location::current());
+  std::size_t line() const;  // the line the row begins on, from 1
   // Of the current row, until next(): the text of a chosen column, and the number it is.
-  std::string_view field(std::size_t column) const;
+  std::string_view field(std::size_t column,
+                         std::source_location site = std::source_location::current()) const;
   template <class T>
-  T value(std::size_t column) const {
+  T value(std::size_t column, std::source_location site = std::source_location::current()) const {
     T value;
-    parse(column, dtype_of<T>, &value);
+    parse(column, dtype_of<T>, &value, site);
     return value;
   }
 
  private:
   friend TENURE_API CsvTable read_csv(const std::string&, const CsvOptions&, std::source_location);
   friend struct CsvAccess;
-  void parse(std::size_t column, DType dtype, void* to) const;
+  void parse(std::size_t column, DType dtype, void* to, std::source_location site) const;
   struct State;
   detail::Held<std::unique_ptr<State>, "CsvReader"> state_;
 };

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 
@@ -171,6 +172,7 @@ struct JobAccess {
 // runs, and can ask its JobControl. What the work holds is let go of before the Job is ready.
 template <class T, class F>
 Job<T> start_job(F work, std::source_location site = std::source_location::current()) {
+  detail::check_function("start_job", work, site);
   Job<T> job = detail::JobAccess::make<T>(site);
   detail::run_in_background(
       [state = detail::JobAccess::state(job), held = std::optional<F>(std::move(work))]() mutable {

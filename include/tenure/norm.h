@@ -14,10 +14,10 @@
 namespace tenure {
 
 struct BatchNormOptions {
-  std::optional<Arg> scale = {};   // per feature; default: 1
-  std::optional<Arg> offset = {};  // per feature; default: 0
-  int axis = -1;                   // of the features: 1 for NCHW
-  double epsilon = 1e-3;           // added to the variance
+  std::optional<KeptArg> scale = {};   // per feature; default: 1
+  std::optional<KeptArg> offset = {};  // per feature; default: 0
+  int axis = -1;                       // of the features: 1 for NCHW
+  double epsilon = 1e-3;               // added to the variance
 };
 // With a mean and a variance per feature (or of any shapes that broadcast with x):
 // (x - mean) / sqrt(variance + epsilon) * scale + offset
@@ -33,8 +33,8 @@ TENURE_API BatchNormalized batch_norm_training(Arg x, const BatchNormOptions& op
 // Each sample by its own mean and variance over `axes`, which are also the shape of scale and
 // offset.
 struct LayerNormOptions {
-  std::optional<Arg> scale = {};
-  std::optional<Arg> offset = {};
+  std::optional<KeptArg> scale = {};
+  std::optional<KeptArg> offset = {};
   Axes axes = {-1};
   double epsilon = 1e-3;
 };
@@ -42,7 +42,7 @@ TENURE_API Tensor layer_norm(Arg x, const LayerNormOptions& options = {});
 
 // As layer_norm, by the root of the mean square, without mean and offset.
 struct RmsNormOptions {
-  std::optional<Arg> scale = {};
+  std::optional<KeptArg> scale = {};
   Axes axes = {-1};
   double epsilon = 1e-6;
 };

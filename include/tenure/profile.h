@@ -110,8 +110,9 @@ Task<typename ProfileOf<ValueOfTask<F>>::type> profile_task(F fn) {
 
 // Runs fn once. What it throws passes through.
 template <class F>
-auto profile(F&& fn) {
+auto profile(F&& fn, std::source_location site = std::source_location::current()) {
   using Result = std::invoke_result_t<F>;
+  detail::check_function("profile", fn, site);
   if constexpr (detail::kIsTask<Result>) {
     return detail::profile_task<std::decay_t<F>>(std::forward<F>(fn));
   } else if constexpr (std::is_void_v<Result>) {

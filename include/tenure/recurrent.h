@@ -19,12 +19,12 @@
 namespace tenure {
 
 struct RecurrentOptions {
-  std::optional<Arg> bias = {};           // default: 0
-  std::optional<Arg> initial_state = {};  // [batch, units]; default: 0
-  std::optional<Arg> initial_cell = {};   // of lstm, the same
+  std::optional<KeptArg> bias = {};           // default: 0
+  std::optional<KeptArg> initial_state = {};  // [batch, units]; default: 0
+  std::optional<KeptArg> initial_cell = {};   // of lstm, the same
   // [batch, time], bool. Where it is false a step is skipped: states stay as they are, and the
   // output is the one before, or 0 if there is none.
-  std::optional<Arg> mask = {};
+  std::optional<KeptArg> mask = {};
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;  // of gates
   bool reset_after = true;    // of gru: whether the reset gate applies after the product

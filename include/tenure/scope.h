@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/tensor.h"
 
@@ -134,6 +135,18 @@ class TENURE_API ScopeGuard {
   Scope* scope_;
 };
 
+// All of them or none: the user's walk may throw, and then the scope keeps what it was to give.
+template <class T>
+void pass_outward(ScopeGuard& scope, T& result) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    scope.pass_outward(result);
+  } else {
+    std::vector<Tensor> tensors;
+    walk(result, [&tensors](Tensor& tensor) { tensors.push_back(tensor); });
+    for (const Tensor& tensor : tensors) scope.pass_outward(tensor);
+  }
+}
+
 // In tenure/task.h: the scope is open from the task's start to its end.
 template <class F>
 std::invoke_result_t<F&> tidy_task(std::string name, F fn, std::source_location site);
@@ -144,6 +157,7 @@ template <class F>
 auto tidy(std::string_view name, F&& fn,
           std::source_location site = std::source_location::current()) {
   using Result = std::invoke_result_t<F>;
+  detail::check_function("tidy", fn, site);
   if constexpr (detail::kIsTask<Result>) {
     return detail::tidy_task<std::decay_t<F>>(std::string(name), std::forward<F>(fn), site);
   } else if constexpr (std::is_void_v<Result>) {
@@ -153,7 +167,7 @@ auto tidy(std::string_view name, F&& fn,
   } else {
     detail::ScopeGuard scope(name, site);
     auto result = std::forward<F>(fn)();
-    detail::walk(result, [&scope](Tensor& tensor) { scope.pass_outward(tensor); });
+    detail::pass_outward(scope, result);
     scope.close();
     return result;
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <source_location>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/memory.h"
 #include "tenure/story.h"
@@ -20,8 +22,11 @@
 namespace tenure {
 
 namespace detail {
+struct Context;
+struct SessionRun;
 struct SessionState;
-}
+enum class Worker : std::uint64_t;
+}  // namespace detail
 class Tensor;
 
 struct SessionOptions {
@@ -61,11 +66,19 @@ class TENURE_API Session {
   // returns a Task it is a Task, which the session must outlive.
   template <class F>
   auto run(F&& fn, std::source_location site = std::source_location::current()) {
+    detail::check_function("run", fn, site);
     if constexpr (detail::kIsTask<std::invoke_result_t<F>>) {
       return run_task<std::decay_t<F>>(*this, std::forward<F>(fn), site);
     } else {
-      const Entered entered(*this, site);
-      return std::forward<F>(fn)();
+      Entered entered(*this, site);
+      if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+        std::forward<F>(fn)();
+        entered.leave();
+      } else {
+        auto result = std::forward<F>(fn)();
+        entered.leave();
+        return result;
+      }
     }
   }
 
@@ -81,13 +94,18 @@ class TENURE_API Session {
   class TENURE_API Entered {
    public:
     Entered(Session& session, std::source_location site);
-    ~Entered();
+    ~Entered();  // leaves it; out of order is a warning here
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
+    // A ScopeError if it is not the innermost run of this task; it and no other has ended all the
+    // same.
+    void leave();
 
    private:
     detail::SessionState* state_;
-    detail::SessionState* outer_;
+    detail::Worker worker_;
+    detail::SessionRun* run_;
+    detail::Context* home_;
   };
 
   detail::SessionState* state_;

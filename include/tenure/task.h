@@ -379,7 +379,7 @@ std::invoke_result_t<F&> tidy_task(std::string name, F fn, std::source_location 
     scope.close();
   } else {
     auto result = co_await fn();
-    walk(result, [&scope](Tensor& tensor) { scope.pass_outward(tensor); });
+    pass_outward(scope, result);
     scope.close();
     co_return std::move(result);
   }
@@ -426,7 +426,7 @@ class TENURE_API TaskLoop {
   }
   template <detail::MakesTask F>
   auto add(F fn, std::source_location site = std::source_location::current()) {
-    return add(detail::hold(std::move(fn)), site);
+    return add(detail::hold(detail::checked_function("add", std::move(fn), site)), site);
   }
   bool step();  // lets the next task that is ready go on; false when none is
   void run();   // until all have ended
@@ -466,7 +466,7 @@ T run(Task<T> task, std::source_location site) {
 }
 template <detail::MakesTask F>
 auto run(F fn, std::source_location site = std::source_location::current()) {
-  return run(detail::hold(std::move(fn)), site);
+  return run(detail::hold(detail::checked_function("run", std::move(fn), site)), site);
 }
 
 // Runs several on this thread, in turns; their results in order. The first that fails cancels the
@@ -509,7 +509,7 @@ Job<T> start(Task<T> task, std::source_location site = std::source_location::cur
 }
 template <detail::MakesTask F>
 auto start(F fn, std::source_location site = std::source_location::current()) {
-  return start(detail::hold(std::move(fn)), site);
+  return start(detail::hold(detail::checked_function("start", std::move(fn), site)), site);
 }
 
 }  // namespace tenure

@@ -197,10 +197,13 @@ class TENURE_API Tensor {
 };
 
 // What an operation takes: a tensor (moved in, it may be overwritten), a variable, or a number that
-// takes the other operand's dtype; and the line it was written on.
+// takes the other operand's dtype; and the line it was written on. A tensor that is not moved in is
+// not copied either: its handle has to stay where it is until the operation is done.
 class TENURE_API Arg {
  public:
-  Arg(Tensor tensor, std::source_location site = std::source_location::current())
+  Arg(const Tensor& tensor, std::source_location site = std::source_location::current())
+      : site_(site), borrowed_(&tensor) {}
+  Arg(Tensor&& tensor, std::source_location site = std::source_location::current())
       : site_(site), tensor_(std::move(tensor)) {}
   Arg(const Variable& variable, std::source_location site = std::source_location::current());
   template <class N>
@@ -210,13 +213,32 @@ class TENURE_API Arg {
 
   std::source_location site() const { return site_; }
   const std::optional<Scalar>& scalar() const { return scalar_; }
-  const Tensor& tensor() const& { return tensor_; }
-  Tensor tensor() && { return std::move(tensor_); }
+  const Tensor& tensor() const& { return borrowed_ != nullptr ? *borrowed_ : tensor_; }
+  Tensor tensor() && { return borrowed_ != nullptr ? *borrowed_ : std::move(tensor_); }
+  bool is_borrowed() const { return borrowed_ != nullptr; }
+
+ protected:
+  void keep() {
+    if (borrowed_ != nullptr) tensor_ = *std::exchange(borrowed_, nullptr);
+  }
 
  private:
   std::source_location site_;
   std::optional<Scalar> scalar_;
+  const Tensor* borrowed_ = nullptr;
   Tensor tensor_;
+};
+
+// An Arg that options keep: it holds a tensor's handle itself.
+class TENURE_API KeptArg : public Arg {
+ public:
+  template <class T>
+    requires(std::is_constructible_v<Arg, T, std::source_location>)
+  KeptArg(T&& value, std::source_location site = std::source_location::current())
+      : Arg(std::forward<T>(value), site) {
+    keep();
+  }
+  KeptArg(Arg arg) : Arg(std::move(arg)) { keep(); }
 };
 
 // Values like NumPy's, summarised when large. A disposed tensor prints its story.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenure/activation.h"
+#include "tenure/callable.h"
 #include "tenure/control.h"
 #include "tenure/conv.h"
 #include "tenure/create.h"

@@ -9,6 +9,7 @@ namespace tenure::detail {
 
 class IdSet {
  public:
+  bool empty() const { return size_ == 0; }
   bool contains(std::uint64_t id) const {
     return !slots_.empty() && slots_[find(slots_, id)] == id;
   }

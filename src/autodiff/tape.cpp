@@ -4,12 +4,14 @@
 #include <optional>
 #include <unordered_set>
 
+#include "core/half.h"
 #include "core/raise.h"
 #include "memory/events.h"
 #include "memory/fork.h"
 #include "memory/ledger.h"
 #include "memory/raise_recorded.h"
 #include "memory/text.h"
+#include "ops/kernel.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -27,25 +29,46 @@ Saved save(const Tensor& tensor, const LabelRef& owner) {
   return Saved(new_saved(*Access::header(tensor), Category::saved_for_backward, owner));
 }
 
+// Whether a gradient is computed as its op is: in float32, and rounded at the end. One that reads
+// nothing of the forward pass only moves or adds up what flows into it, which is rounded once as it
+// is.
+bool computes_wide(const TapeNode& node, DeviceType device) {
+  const int on = node.op->dispatch_on;
+  const TapeValue& told_by = on == ops::OpDef::kOutput0 || node.inputs.size() == 0
+                                 ? node.outputs[0]
+                                 : node.inputs[static_cast<std::size_t>(on)];
+  if (!is_half(told_by.dtype)) [[likely]]
+    return false;
+  return (node.keep.inputs | node.keep.outputs) != 0 && ops::has_index(*node.op) &&
+         ops::kernel_table(device).find(node.op->index, told_by.dtype).widens;
+}
+
 // A node's backward step as its gradient function sees it.
 class Step final : public ops::GradContext {
  public:
-  Step(TapeNode& node, const IdSet& reached, std::vector<Tensor> dy, std::source_location site)
-      : node_(node), reached_(reached), dy_(std::move(dy)), site_(site) {}
+  Step(TapeNode& node, const IdSet& reached, std::vector<Tensor> dy, DeviceType device,
+       std::source_location site)
+      : node_(node),
+        reached_(reached),
+        dy_(std::move(dy)),
+        wide_(computes_wide(node, device)),
+        site_(site) {}
 
   Tensor dy(int output) override {
     Tensor& gradient = dy_[static_cast<std::size_t>(output)];
-    if (!gradient.defined()) {
+    if (gradient.defined()) {
+      gradient = widened(std::move(gradient));
+    } else {
       const TapeValue& value = node_.outputs[static_cast<std::size_t>(output)];
-      gradient = zeros(value.shape, value.dtype);
+      gradient = zeros(value.shape, widened(value.dtype));
     }
     return gradient;
   }
   Tensor x(int input) override {
-    return kept(node_.inputs[static_cast<std::size_t>(input)], "input");
+    return widened(kept(node_.inputs[static_cast<std::size_t>(input)], "input"));
   }
   Tensor y(int output) override {
-    return kept(node_.outputs[static_cast<std::size_t>(output)], "output");
+    return widened(kept(node_.outputs[static_cast<std::size_t>(output)], "output"));
   }
   bool needs(int input) const override {
     const TapeValue& value = node_.inputs[static_cast<std::size_t>(input)];
@@ -56,12 +79,22 @@ class Step final : public ops::GradContext {
     return node_.inputs[static_cast<std::size_t>(input)].shape;
   }
   DType x_dtype(int input) const override {
-    return node_.inputs[static_cast<std::size_t>(input)].dtype;
+    return widened(node_.inputs[static_cast<std::size_t>(input)].dtype);
   }
   std::size_t inputs() const override { return node_.inputs.size(); }
   ops::AttrsRef attrs() const override { return node_.attrs.ref(); }
 
+  // The gradient of an input, as what was before the op takes it.
+  Tensor rounded(Tensor gradient, std::size_t input) const {
+    return wide_ ? cast(std::move(gradient), node_.inputs[input].dtype) : gradient;
+  }
+
  private:
+  DType widened(DType dtype) const { return wide_ && is_half(dtype) ? DType::float32 : dtype; }
+  Tensor widened(Tensor tensor) const {
+    return wide_ && is_half(tensor.dtype()) ? cast(std::move(tensor), DType::float32) : tensor;
+  }
+
   Tensor kept(const TapeValue& value, const char* what) const {
     if (!value.saved) {
       raise<TapeError>("gradient of {}: it reads an {} that its OpDef does not keep",
@@ -81,6 +114,7 @@ class Step final : public ops::GradContext {
   TapeNode& node_;
   const IdSet& reached_;
   std::vector<Tensor> dy_;
+  const bool wide_;
   std::source_location site_;
 };
 
@@ -99,9 +133,7 @@ void check_of_this_trace(const Tensor& tensor, std::source_location site) {
 
 // A result of its own: disposing one gradient never harms another.
 Tensor own_result(Tensor gradient, std::source_location site) {
-  if (Access::header(gradient)->handles.load(std::memory_order_relaxed) > 1) {
-    gradient = gradient.clone(site);
-  }
+  if (Access::header(gradient)->owners() > 1) gradient = gradient.clone(site);
   Access::header(gradient)->claim.store(Category::gradient, std::memory_order_relaxed);
   events::claimed(*Access::header(gradient), Category::gradient);
   return gradient;
@@ -155,6 +187,8 @@ void Tape::close() noexcept {
 void Tape::clear() noexcept {
   nodes_.clear();
   tracked_.clear();
+  derived_.clear();
+  derived_values_.clear();
 }
 
 bool Tape::enter(To what, const char* op, std::source_location site) {
@@ -216,11 +250,19 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
     if (i < watched.size()) watched.set(i);
     keep = keep | op.grad_keeps.of(i);
   }
-  if (!any) {
+  const bool derives = !derived_values_.empty() &&
+                       std::ranges::any_of(in, [&](const Tensor& x) { return is_derived(x); });
+  if (!any && !derives) {
     leave();
     return false;
   }
   try {
+    if (derives) [[unlikely]] {
+      new_derived_ = {.nodes_before = nodes_.size(), .op = op.name, .site = site};
+      for (const Tensor& x : in) new_derived_->from.push_back(Access::header(x)->value_id);
+    }
+    has_new_node_ = any;
+    if (!any) return true;
     nodes_.emplace_back();  // filled where it lies: it is large
     try {
       fill_in(nodes_.back(), op, in, attrs, keep, watched);
@@ -229,6 +271,7 @@ bool Tape::before(const ops::OpDef& op, std::span<const Tensor> in, ops::AttrsRe
       throw;
     }
   } catch (...) {
+    new_derived_.reset();
     leave();
     throw;
   }
@@ -261,7 +304,13 @@ void Tape::fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor>
 }
 
 void Tape::after(std::span<const Tensor> out) {
-  TapeNode& node = nodes_.back();
+  if (new_derived_) [[unlikely]]
+    note_derived(out);
+  if (has_new_node_) fill_in_outputs(nodes_.back(), out);
+  leave();
+}
+
+void Tape::fill_in_outputs(TapeNode& node, std::span<const Tensor> out) {
   node.outputs.resize(out.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Header& header = *Access::header(out[i]);
@@ -274,11 +323,46 @@ void Tape::after(std::span<const Tensor> out) {
     if (kept) value.saved = save(out[i], label_);
     if (has_gradient(value.dtype)) tracked_.insert(value.id);
   }
-  leave();
+}
+
+bool Tape::is_derived(const Tensor& tensor) const {
+  return derived_values_.contains(Access::header(tensor)->value_id);
+}
+
+void Tape::note_derived(std::span<const Tensor> out) {
+  for (const Tensor& tensor : out) {
+    const Header& header = *Access::header(tensor);
+    if (!has_gradient(header.layout.dtype)) continue;
+    new_derived_->values.push_back(header.value_id);
+    if (!has_new_node_) derived_values_.insert(header.value_id);
+  }
+  derived_.push_back(std::move(*new_derived_));
+  new_derived_.reset();
+}
+
+// A result that is a value of before, as a seed that nothing changed, is known as what it is.
+void Tape::note_given(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                      std::span<const Tensor> results, std::uint64_t first_new,
+                      std::source_location site) {
+  Derived seeded{.nodes_before = nodes_.size(), .op = "gradient", .site = site, .is_given = true};
+  for (const Tensor& result : results) {
+    if (!result.defined()) continue;
+    const std::uint64_t id = Access::header(result)->value_id;
+    if ((id & kTrainable) != 0 || id < first_new) continue;
+    seeded.values.push_back(id);
+    derived_values_.insert(id);
+  }
+  if (seeded.values.empty()) return;
+  for (const Tensor& target : targets) seeded.from.push_back(Access::header(target)->value_id);
+  for (const Tensor& seed : seeds) {
+    if (seed.defined()) seeded.from.push_back(Access::header(seed)->value_id);
+  }
+  derived_.push_back(std::move(seeded));
 }
 
 void Tape::abandon() noexcept {
-  nodes_.pop_back();
+  if (has_new_node_) nodes_.pop_back();
+  new_derived_.reset();
   leave();
 }
 
@@ -306,40 +390,87 @@ std::string Tape::title() const {
 }
 
 void Tape::raise_used_up(const char* op, const std::string& problem, std::source_location site) {
+  const char* what = "what it had saved was freed";
+  if (giving_ == Giving::now) what = "which is being computed, and called this";
+  if (giving_ == Giving::failed) what = "which failed; what it had saved was freed";
   throw_recorded<TapeError>(
       describe("{}: {}", op, problem)
           .told(
               {line_of("born", *label_.get()),
-               {"used up", site_text(first_gradient_), "gradient",
-                gave_gradient_ ? "what it had saved was freed"
-                               : "which failed; what it had saved was freed"},
+               {giving_ == Giving::now ? "asked" : "used up", site_text(first_gradient_),
+                "gradient", what},
                used_line(site, op)},
               "make a new tape, or this one persistent: GradientTape tape({.persistent = true})."),
       site, first_gradient_);
 }
 
-std::vector<bool> Tape::nodes_behind(const IdSet& sources, IdSet& reached) const {
-  reached = sources;
-  std::vector<bool> behind(nodes_.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+Tape::Reach Tape::reach_of(const IdSet& sources) const {
+  Reach reach{.values = sources, .derived = {}, .behind = std::vector<bool>(nodes_.size())};
+  auto derived = derived_.begin();
+  for (std::size_t i = 0; i <= nodes_.size(); ++i) {
+    for (; derived != derived_.end() && derived->nodes_before == i; ++derived) {
+      const IdSet& on = derived->is_given ? reach.values : reach.derived;
+      if (std::ranges::none_of(derived->from, [&](auto id) { return on.contains(id); })) continue;
+      for (const std::uint64_t id : derived->values) {
+        reach.values.insert(id);
+        reach.derived.insert(id);
+      }
+    }
+    if (i == nodes_.size()) break;
     const TapeNode& node = nodes_[i];
-    behind[i] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const TapeValue& value) {
-      return value.tracked && reached.contains(value.id);
-    });
-    if (!behind[i]) continue;
-    for (const TapeValue& value : node.outputs) reached.insert(value.id);
+    reach.behind[i] = std::ranges::any_of(node.inputs,
+                                          [&](const TapeValue& value) {
+                                            return value.tracked && reach.values.contains(value.id);
+                                          }) ||
+                      std::ranges::any_of(node.outputs, [&](const TapeValue& value) {
+                        return reach.derived.contains(value.id);
+                      });
+    if (!reach.behind[i]) continue;
+    for (const TapeValue& value : node.outputs) reach.values.insert(value.id);
   }
-  return behind;
+  return reach;
 }
 
-void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
-                     const IdSet& sources, std::source_location site) {
+void Tape::refuse_derived(std::uint64_t value, const Reach& reach,
+                          std::source_location site) const {
+  if (!reach.derived.contains(value)) return;
+  // Back to the gradient that it came from, and the operation that used that.
+  std::vector<Line> lines{line_of("born", *label_.get())};
+  const Derived* user = nullptr;
+  for (auto derived = derived_.rbegin(); derived != derived_.rend(); ++derived) {
+    if (std::ranges::find(derived->values, value) == derived->values.end()) continue;
+    if (derived->is_given) {
+      lines.push_back({"gave", site_text(derived->site), derived->op});
+      break;
+    }
+    const auto from = std::ranges::find_if(
+        derived->from, [&](std::uint64_t id) { return reach.derived.contains(id); });
+    if (from == derived->from.end()) continue;
+    user = &*derived;
+    value = *from;
+  }
+  if (user != nullptr) lines.push_back({"through", site_text(user->site), user->op});
+  lines.push_back(used_line(site, "gradient"));
+  throw TapeError(
+      describe("gradient: it flows through a gradient that {} gave, and a tape does not record "
+               "what it gives",
+               title())
+          .told(std::move(lines),
+                "let another tape record it: GradientTape outer, made before it is asked for; or, "
+                "where that gradient is meant as a number, use stop_gradient() of it."));
+}
+
+void Tape::step_back(TapeNode& node, const Reach& reach, Gradients& gradients, const IdSet& sources,
+                     std::source_location site) {
   std::vector<Tensor> dy(node.outputs.size());
   bool flows = false;
+  DeviceType device{};
   for (std::size_t i = 0; i < dy.size(); ++i) {
     const auto gradient = gradients.find(node.outputs[i].id);
     if (gradient == gradients.end()) continue;
     flows = true;
+    refuse_derived(gradient->first, reach, site);
+    device = Access::header(gradient->second)->device.type;
     if (sources.contains(gradient->first)) {
       dy[i] = gradient->second;
     } else {  // nothing earlier adds to it, and nobody asked for it
@@ -349,7 +480,7 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   }
   if (!flows) return;
   const CallScope call(node.op->name, site, true);
-  Step step(node, reached, std::move(dy), site);
+  Step step(node, reach.values, std::move(dy), device, site);
   if (node.op->add_grad != nullptr) {
     const auto sum = gradients.find(node.inputs[0].id);
     if (sum != gradients.end()) {
@@ -361,7 +492,8 @@ void Tape::step_back(TapeNode& node, const IdSet& reached, Gradients& gradients,
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (i >= grads.size() || !grads[i].defined() || !step.needs(static_cast<int>(i))) continue;
     Tensor& sum = gradients[node.inputs[i].id];
-    sum = sum.defined() ? std::move(sum) + std::move(grads[i]) : std::move(grads[i]);
+    Tensor flow = step.rounded(std::move(grads[i]), i);
+    sum = sum.defined() ? std::move(sum) + std::move(flow) : std::move(flow);
   }
 }
 
@@ -391,9 +523,18 @@ void Tape::check_target(const Header& target, const Tensor& seed, std::source_lo
 
 // What a function, a branch or a loop computes while it is traced, only tapes made in it record.
 void Tape::check_seen(const Header& target, std::source_location site) const {
-  if (!recording_ || !target.is_symbolic() || is_tracked(target)) return;
+  const bool left_its_trace = trace_ != 0 && current_trace() == 0;
+  if (is_tracked(target) || !(left_its_trace || (recording_ && target.is_symbolic()))) return;
   for (const ops::Recorder* tape = context().tapes; tape != nullptr; tape = tape->outer) {
     if (tape == this) return;
+  }
+  if (left_its_trace) {
+    throw TapeError(
+        describe("gradient: {} was made while a function was traced, and records only there",
+                 title())
+            .told({line_of("target", target), line_of("tape", *label_.get()),
+                   used_line(site, "gradient")},
+                  "make a tape outside the function for what is computed outside."));
   }
   throw TapeError(
       describe("gradient: the target is computed where {} does not look: inside a function, a "
@@ -415,9 +556,12 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   }
   const Using inside(*this, To::use, "gradient", site);
   if (first_gradient_.line() != 0 && !options_.persistent) {
+    const char* gave = "gave it";
+    if (giving_ == Giving::now) gave = "is computing it";
+    if (giving_ == Giving::failed) gave = "failed to";
     raise_used_up("gradient",
-                  fmt::format("a tape gives its gradient once, and {} {} at {}", title(),
-                              gave_gradient_ ? "gave it" : "failed to", site_text(first_gradient_)),
+                  fmt::format("a tape gives its gradient once, and {} {} at {}", title(), gave,
+                              site_text(first_gradient_)),
                   site);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -425,11 +569,14 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
     check_seen(*Access::header(targets[i]), site);
   }
   if (first_gradient_.line() == 0) first_gradient_ = site;
+  giving_ = Giving::now;
+  const std::uint64_t first_new = next_tensor_id();
 
   // Whatever happens from here on, a tape that is not persistent ends empty.
   struct Finish {
     Tape& tape;
     ~Finish() {
+      if (tape.giving_ == Giving::now) tape.giving_ = Giving::failed;
       if (tape.options_.persistent) return;
       tape.clear();
       ops::drop_stopped(context());
@@ -438,11 +585,11 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   } const finish{*this};
   if (!options_.persistent) stop();
 
-  IdSet reached;
-  const std::vector<bool> behind = nodes_behind(source_ids, reached);
+  const Reach reach = reach_of(source_ids);
   Gradients gradients;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Header& goal = *Access::header(targets[i]);
+    refuse_derived(goal.value_id, reach, site);
     const CallScope call("gradient", site);
     Tensor seed = seeds[i].defined() ? seeds[i] : ones(goal.layout.shape, goal.layout.dtype, site);
     Tensor& flow = gradients[goal.value_id];
@@ -450,7 +597,7 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
     flow = std::move(seed);
   }
   for (std::size_t i = nodes_.size(); i-- > 0;) {
-    if (behind[i]) step_back(nodes_[i], reached, gradients, source_ids, site);
+    if (reach.behind[i]) step_back(nodes_[i], reach, gradients, source_ids, site);
     if (!options_.persistent) nodes_.pop_back();
   }
 
@@ -458,22 +605,22 @@ std::vector<Tensor> Tape::gradient(std::span<const Tensor> targets, std::span<co
   results.reserve(sources.size());
   for (const Source& source : sources) {
     const auto gradient = gradients.find(id_of(source));
-    if (gradient != gradients.end()) {
-      results.push_back(gradient->second);
-    } else if (options.zero_if_unconnected) {
-      const VariableState* variable = Access::variable(source);
-      const CallScope call("gradient", site);
-      results.push_back(variable != nullptr ? zeros(variable->shape, variable->dtype, site)
-                                            : zeros_like(Access::tensor(source), site));
-    } else {
-      results.emplace_back();
-    }
+    results.push_back(gradient != gradients.end() ? gradient->second : Tensor());
   }
   gradients.clear();
   for (Tensor& result : results) {
     if (result.defined()) result = own_result(std::move(result), site);
   }
-  gave_gradient_ = true;
+  if (options_.persistent) note_given(targets, seeds, results, first_new, site);
+  for (std::size_t i = 0; options.zero_if_unconnected && i < results.size(); ++i) {
+    if (results[i].defined()) continue;
+    const VariableState* variable = Access::variable(sources[i]);
+    const CallScope call("gradient", site);
+    results[i] = own_result(variable != nullptr ? zeros(variable->shape, variable->dtype, site)
+                                                : zeros_like(Access::tensor(sources[i]), site),
+                            site);
+  }
+  giving_ = Giving::done;
   return results;
 }
 
@@ -503,11 +650,13 @@ GradientTape::GradientTape(TapeOptions options, std::source_location site)
 GradientTape::~GradientTape() { tape_->close(); }
 
 void GradientTape::watch(const Tensor& tensor, std::source_location site) {
+  const detail::UserLine line(site);
   tape_->watch(tensor, site);
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Source>& sources,
                                            GradientOptions options, std::source_location site) {
+  const detail::UserLine line(site);
   return tape_->gradient({&target, 1}, {&options.output_gradient, 1}, sources, options, site);
 }
 
@@ -515,6 +664,7 @@ std::vector<Tensor> GradientTape::gradients(const std::vector<Tensor>& targets,
                                             const std::vector<Tensor>& output_gradients,
                                             const std::vector<Source>& sources,
                                             GradientOptions options, std::source_location site) {
+  const detail::UserLine line(site);
   if (output_gradients.size() != targets.size()) {
     raise<ValueError>("gradients: {} output gradients for {} targets", output_gradients.size(),
                       targets.size());

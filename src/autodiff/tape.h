@@ -11,13 +11,16 @@
 // emptied by the one inside when it leaves.
 //
 // A gradient is made of public operations, so an outer tape that is recording sees it like any
-// other computation: gradients of gradients need nothing more.
+// other computation: gradients of gradients need nothing more. The tape itself does not: one that
+// is persistent would save more with each gradient it gives. It knows what hangs on those
+// (Derived), and refuses a gradient that would flow through one.
 #pragma once
 
 #include <atomic>
 #include <bitset>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <source_location>
 #include <unordered_map>
 #include <vector>
@@ -48,6 +51,17 @@ struct TapeNode {
   ops::Keep keep;
 };
 
+// Gradients that a persistent tape gave, and what ops made of such: what they hang on, and nothing
+// of how.
+struct Derived {
+  std::size_t nodes_before = 0;
+  const char* op = nullptr;
+  std::source_location site;
+  bool is_given = false;  // by gradient(): from its targets
+  std::vector<std::uint64_t> from = {};
+  std::vector<std::uint64_t> values = {};
+};
+
 class Tape final : public ops::Recorder {
  public:
   Tape(TapeOptions options, std::source_location site);
@@ -71,14 +85,29 @@ class Tape final : public ops::Recorder {
   using Gradients = std::unordered_map<std::uint64_t, Tensor>;
 
   using Watched = std::bitset<64>;  // the first inputs of an op
+  enum class Giving : std::uint8_t { not_asked, now, done, failed };
+
+  // What hangs on some sources.
+  struct Reach {
+    IdSet values;
+    IdSet derived;             // those that do so through a gradient the tape gave
+    std::vector<bool> behind;  // nodes that lie between a source and anything later
+  };
 
   bool is_tracked(const Header& header) const;
   void fill_in(TapeNode& node, const ops::OpDef& op, std::span<const Tensor> in,
                ops::AttrsRef attrs, ops::Keep keep, Watched watched) const;
-  // Marks the nodes that lie between a source and anything later.
-  std::vector<bool> nodes_behind(const IdSet& sources, IdSet& reached) const;
-  void step_back(TapeNode& node, const IdSet& reached, Gradients& gradients, const IdSet& sources,
+  void fill_in_outputs(TapeNode& node, std::span<const Tensor> out);
+  bool is_derived(const Tensor& tensor) const;
+  void note_derived(std::span<const Tensor> out);
+  // After a gradient(): ids below `first_new` are of values that were there before.
+  void note_given(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                  std::span<const Tensor> results, std::uint64_t first_new,
+                  std::source_location site);
+  Reach reach_of(const IdSet& sources) const;
+  void step_back(TapeNode& node, const Reach& reach, Gradients& gradients, const IdSet& sources,
                  std::source_location site);
+  void refuse_derived(std::uint64_t value, const Reach& reach, std::source_location site) const;
   static void check_target(const Header& target, const Tensor& seed, std::source_location site);
   void check_seen(const Header& target, std::source_location site) const;
   std::string title() const;
@@ -102,11 +131,16 @@ class Tape final : public ops::Recorder {
   std::atomic<bool> span_open_{true};         // in a recording
   const TapeOptions options_;
   const LabelRef label_;
+  const std::uint64_t trace_ = current_trace();  // it was made in; 0: none
   // Of whoever is inside.
   IdSet tracked_;
   std::deque<TapeNode> nodes_;  // a node is large, and never moves
   std::source_location first_gradient_{};
-  bool gave_gradient_ = false;
+  Giving giving_ = Giving::not_asked;
+  std::vector<Derived> derived_;
+  IdSet derived_values_;  // those that no node makes
+  std::optional<Derived> new_derived_;
+  bool has_new_node_ = false;
 };
 
 }  // namespace tenure::detail

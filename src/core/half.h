@@ -5,7 +5,11 @@
 #include <bit>
 #include <cstdint>
 
+#include "tenure/dtype.h"
+
 namespace tenure {
+
+inline bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 [[gnu::always_inline]] inline std::uint16_t float16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);

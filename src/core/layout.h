@@ -37,14 +37,14 @@ struct Layout {
   std::size_t nbytes() const { return static_cast<std::size_t>(shape.numel()) * size_of(dtype); }
 };
 
-// Row-major strides of `shape`.
+// Makes row-major strides of a shape.
+inline void make_strides(Strides& shape) {
+  std::int64_t step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) step *= std::exchange(shape[axis], step);
+}
 inline Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
-  std::int64_t step = 1;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    strides[axis] = step;
-    step *= shape[axis];
-  }
+  make_strides(strides);
   return strides;
 }
 
@@ -60,7 +60,8 @@ inline bool is_contiguous(const Shape& shape, const Strides& strides) {
 }
 
 inline void make_contiguous(Layout& layout, Shape shape, DType dtype) {
-  layout.strides = contiguous_strides(shape);
+  layout.strides = shape;
+  make_strides(layout.strides);  // in place: a copy of what was just written has to wait for it
   layout.shape = std::move(shape);
   layout.offset = 0;
   layout.dtype = dtype;

@@ -6,6 +6,8 @@
 #include "core/raise.h"
 #include "graph/program.h"
 #include "graph/trace.h"
+#include "memory/context.h"
+#include "memory/text.h"
 #include "ops/apply.h"
 #include "tenure/create.h"
 #include "tenure/gradient.h"
@@ -365,9 +367,11 @@ constinit const ops::OpDef kLoopGrad{
     .inputs = ops::OpDef::kVariadic,
     .outputs = ops::OpDef::kVariadic,
     .grad = [](GradContext&) -> Grads {
-      raise<UnsupportedError>(
-          "while_loop: a second derivative through a loop in a traced function, whose number of "
-          "steps only a call can tell: use for_loop or scan, or compute it eagerly");
+      throw UnsupportedError(
+          describe("while_loop: a second derivative through a loop in a traced function, whose "
+                   "number of steps only a call can tell: use for_loop or scan, or compute it "
+                   "eagerly")
+              .told({detail::used_line(detail::context().call.site, "gradient")}));
     }};
 
 constinit const ops::OpDef kScan{.name = "scan",

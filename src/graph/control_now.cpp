@@ -123,7 +123,15 @@ class ScanOnTensors {
     for (std::size_t i = state; i < varying; ++i) in[i] = in_[i][Index(at, site_)];
     std::vector<Tensor> out = body_(std::move(in));
     if (told_.defined()) out.push_back(std::move(told_));
-    stacks_.resize(out.size() - state);
+    const std::size_t outputs = out.size() - state;
+    if (!has_begun_) {
+      stacks_.resize(outputs);
+      has_begun_ = true;
+    } else if (outputs != stacks_.size()) {
+      const detail::UserLine line(site_);
+      raise<ValueError>("scan: step {} gives {} beside the state, and those before it gave {}", at,
+                        outputs, stacks_.size());
+    }
     for (std::size_t i = 0; i < state; ++i) in_[i] = std::move(out[i]);
     for (std::size_t i = 0; i < stacks_.size(); ++i) {
       stacks_[i].resize(static_cast<std::size_t>(flow_.steps));
@@ -142,6 +150,7 @@ class ScanOnTensors {
   std::source_location site_;
   Tensor counters_, told_;
   std::vector<Tensor> in_;  // the state now, sequences, what is the same throughout
+  bool has_begun_ = false;
   std::vector<std::vector<Tensor>> stacks_;
 };
 

@@ -323,9 +323,10 @@ using graph::Value;
 
 bool is_tracing() { return context().trace != nullptr; }
 
-void check_count(const char* op, std::size_t given, std::size_t states, std::source_location site) {
+void check_count(const char* op, std::size_t results, std::size_t states,
+                 std::source_location site) {
   const UserLine line(site);
-  graph::check_count(op, given, states);
+  graph::check_count(op, results, states);
 }
 
 std::int64_t common_length(const char* op, const std::vector<Tensor>& sequences,

@@ -6,7 +6,6 @@
 #include <list>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <unordered_set>
 
 #include "core/raise.h"
@@ -20,6 +19,7 @@
 #include "memory/fork.h"
 #include "memory/out_of_memory.h"
 #include "memory/text.h"
+#include "memory/user_site.h"
 #include "memory/warn.h"
 #include "ops/recorder.h"
 
@@ -69,7 +69,7 @@ struct FunctionState {
   graph::FreeDims free_dims;
   bool warned = false;
   // Signatures that are being traced, and by whom: a function may call itself only with another.
-  std::vector<std::pair<std::thread::id, std::vector<std::int64_t>>> in_progress;
+  std::vector<std::pair<Worker, std::vector<std::int64_t>>> in_progress;
 };
 
 namespace {
@@ -126,7 +126,7 @@ bool escapes_checked(const FunctionOptions& options) {
 }
 
 // What kept changing from trace to trace, and what to do about it.
-std::string what_changes(const std::list<Entry>& entries) {
+std::string what_changes(const std::list<Entry>& entries, const std::string& advice) {
   const Entry& first = entries.front();
   for (std::size_t a = 0; a < first.arguments.size(); ++a) {
     std::set<DType> dtypes;
@@ -151,9 +151,11 @@ std::string what_changes(const std::list<Entry>& entries) {
       }
       if (sizes.size() < 2) continue;
       return fmt::format(
-          "dimension {} of argument {} kept changing (it was {} to {}): pad it to a few sizes, or "
-          "in a function of your own declare it free with input({{dyn, ...}})",
-          axis, a, *sizes.begin(), *sizes.rbegin());
+          "dimension {} of argument {} kept changing (it was {} to {}): {}", axis, a,
+          *sizes.begin(), *sizes.rbegin(),
+          advice.empty() ? "pad it to a few sizes, or in a function of your own declare it free "
+                           "with input({dyn, ...})"
+                         : advice);
     }
   }
   return "an argument that is no tensor kept changing: each of its values has its own trace";
@@ -171,7 +173,7 @@ void own_results(std::span<const Tensor> in, std::span<Tensor> out, std::source_
 class InProgress {
  public:
   InProgress(FunctionState& state, const Key& key, std::source_location site)
-      : state_(state), mine_{std::this_thread::get_id(), {key.words().begin(), key.words().end()}} {
+      : state_(state), mine_{this_thread(), {key.words().begin(), key.words().end()}} {
     const std::lock_guard lock(state.mutex);
     if (std::ranges::find(state.in_progress, mine_) != state.in_progress.end()) {
       throw UnsupportedError(
@@ -191,7 +193,7 @@ class InProgress {
 
  private:
   FunctionState& state_;
-  std::pair<std::thread::id, std::vector<std::int64_t>> mine_;
+  std::pair<Worker, std::vector<std::int64_t>> mine_;
 };
 
 Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> in,
@@ -226,7 +228,8 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
 
 // Takes out what has not been used for longest while there is too much; `warning` says so, once.
 // The caller lets go of it, and warns, without the lock: both may call the user's code.
-std::list<Entry> enforce_bounds(FunctionState& state, std::string& warning) {
+std::list<Entry> enforce_bounds(FunctionState& state, std::source_location site,
+                                std::string& warning) {
   const FunctionOptions& options = state.options;
   std::size_t bytes = 0;
   for (const Entry& entry : state.entries) bytes += held_bytes(entry.program->code());
@@ -238,11 +241,11 @@ std::list<Entry> enforce_bounds(FunctionState& state, std::string& warning) {
   if (!state.entries.front().shared && !std::exchange(state.warned, true)) {
     const bool traces = state.entries.size() > options.most_traces;
     warning = fmt::format(
-        "{} has {}, of which the least recently used are dropped: {}",
-        label_text(*state.label.get()),
+        "{}, made {}, called {}, has {}, of which the least recently used are dropped: {}",
+        label_text(*state.label.get()), site_text(state.label->site), site_text(user_site(site)),
         traces ? fmt::format("more than {} traces", options.most_traces)
                : fmt::format("traces that hold {} bytes, more than {}", bytes, options.most_bytes),
-        what_changes(state.entries));
+        what_changes(state.entries, options.advice));
   }
   while (too_much() && state.entries.size() > 1) {
     bytes -= held_bytes(state.entries.back().program->code());
@@ -278,12 +281,6 @@ FunctionCore::FunctionCore(std::string_view name, FunctionOptions options,
                            std::source_location site)
     : state_(std::make_shared<FunctionState>(LabelRef::make("function", name, site), options)) {}
 
-void FunctionCore::raise_empty(std::source_location site) const {
-  throw ValueError(
-      describe("{}: the std::function it was made of is empty", label_text(*state_->label.get()))
-          .told({used_line(site, "function")}, "give it one that can be called."));
-}
-
 void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const std::size_t> donated,
                         TensorList& out, const Tracing& tracing, std::source_location site) const {
   const UserLine line(site);
@@ -291,7 +288,13 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
   for (std::size_t i = 0; i < in.size(); ++i) checked(in[i], "call", static_cast<int>(i));
   const events::Span span("call", state_->label->text, site, state_->number);
   graph::Donation donation(in, donated, state_->label, site);
-  for (const std::size_t i : donated) key.add(static_cast<std::int64_t>(i));
+  Context& current = context();
+  const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
+  // What is computed again for a gradient is computed from the arguments' bytes.
+  const bool keeps_arguments = watched && state_->options.checkpoint;
+  const std::span<const std::size_t> taken =
+      keeps_arguments ? std::span<const std::size_t>() : donated;
+  for (const std::size_t i : taken) key.add(static_cast<std::int64_t>(i));
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> shape;
   {
@@ -307,7 +310,7 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
   }
   if (program == nullptr) {
     // Traced without the lock: the user's function may call this one, or take its time.
-    Entry entry = make_entry(*state_, key, in, donated, tracing, site);
+    Entry entry = make_entry(*state_, key, in, taken, tracing, site);
     program = entry.program;
     shape = entry.result_shape;
     std::string warning;
@@ -316,7 +319,7 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
       const std::lock_guard lock(state_->mutex);
       // Not at sizes that stand for others, while another function is traced.
       if (context().free == nullptr) state_->entries.push_front(std::move(entry));
-      dropped = enforce_bounds(*state_, warning);
+      dropped = enforce_bounds(*state_, site, warning);
     }
     dropped.clear();
     if (!warning.empty()) warn(warning);
@@ -324,8 +327,7 @@ void FunctionCore::call(Key& key, std::span<const Tensor> in, std::span<const st
   tracing.expect(tracing.object, shape.get());
   const graph::Graph& written = program->written();
   out.resize(written.results.size());
-  Context& current = context();
-  const bool watched = current.trace != nullptr || ops::tapes_of(current) != nullptr;
+  if (keeps_arguments) graph::check_donations(written, donated, site);
   graph::check_captures(written, site);
   if (!watched) {
     program->run(in, out.span(), site, &donation);

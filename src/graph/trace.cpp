@@ -77,7 +77,7 @@ bool Trace::is_around(std::uint32_t body) const {
 }
 
 Tensor Trace::stand_in(const Tensor& x, const char* op, int input, std::source_location site) {
-  Header& header = detail::checked(x, op, input);
+  Header& header = detail::checked(x, op, input, site);
   const detail::Use use{op, input, site, 1};
   if (header.is_symbolic()) {
     if (header.trace != id_) raise_symbolic(header, use, id_);
@@ -221,6 +221,15 @@ void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const
 
 Graph Trace::finish(std::span<Tensor> results, std::source_location site) {
   for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].defined()) {
+      const detail::Label& function = *graph_.function.get();
+      throw ValueError(
+          describe("{}: result {} is an empty handle (default-made, moved from, or a gradient that "
+                   "does not depend on its source)",
+                   label_text(function), i)
+              .told({line_of("born", function), detail::used_line(site, "call")},
+                    "return a tensor; with .zero_if_unconnected a gradient always is one."));
+    }
     const Tensor stand = stand_in(results[i], "return", static_cast<int>(i), site);
     graph_.results.push_back(Access::header(stand)->value);
     results[i] = Tensor();
@@ -253,13 +262,13 @@ void Trace::report_escapes() const {
         if (!here || header.body != body_) return;
         const bool listed =
             header.value < symbols_.size() && Access::header(symbols_[header.value]) == &header;
-        // One handle is the visitor's; a listed one has another of ours.
-        if (header.handles.load(std::memory_order_relaxed) <= (listed ? 2U : 1U)) return;
+        // A listed one has a handle of ours.
+        if (header.owners() <= (listed ? 1U : 0U)) return;
         Story story = make_story(header);
-        story.handles -= listed ? 2 : 1;
+        story.handles -= listed ? 1 : 0;
         stories.push_back(story.text());
       },
-      [](Header* header) { detail::release(header); });
+      detail::end_look);
   for (const std::string& story : stories) {
     detail::warn(fmt::format("a symbolic tensor escaped the trace of {}: {}",
                              label_text(*graph_.function.get()), story));

@@ -7,6 +7,7 @@
 #include "io/csv_number.h"
 #include "io/csv_rows.h"
 #include "io/host_tensor.h"
+#include "memory/context.h"
 #include "tenure/io.h"
 
 namespace tenure::io {
@@ -37,7 +38,7 @@ struct CsvReader::State {
         rows(path, options.delimiter, options.quote, options.comment) {
     pending = rows.next();
     if (!pending) {
-      if (!options.columns.empty()) rows.origin().fail("has no rows, and columns were asked for");
+      if (!options.columns.empty()) fail_empty();
       return;
     }
     width = rows.size();
@@ -55,6 +56,11 @@ struct CsvReader::State {
       for (std::size_t i = 0; i < width; ++i) header[i] = std::to_string(i);
     }
     choose(header, has_header);
+  }
+
+  [[noreturn]] void fail_empty() const {
+    const std::size_t asked = options.columns.size();
+    rows.origin().fail("is empty: {} column{} asked for", asked, asked == 1 ? " was" : "s were");
   }
 
   void choose(const std::vector<std::string>& header, bool has_header) {
@@ -87,13 +93,45 @@ struct CsvReader::State {
     for (const std::size_t i : chosen) names.push_back(header[i]);
   }
 
-  bool next() {
+  bool advance() {
     has_row = std::exchange(pending, false) || rows.next();
-    if (has_row && rows.size() != width) {
-      rows.origin().fail("line {}: {} fields, not {} as in the first row", rows.line(), rows.size(),
-                         width);
-    }
     return has_row;
+  }
+  std::optional<std::string> wrong_width() const {
+    if (rows.size() == width) return std::nullopt;
+    return fmt::format("{} fields, not {} as in the first row", rows.size(), width);
+  }
+  bool next() {
+    if (!advance()) return false;
+    if (const auto wrong = wrong_width()) rows.origin().fail("line {}: {}", rows.line(), *wrong);
+    return true;
+  }
+  // Nothing for a row that has fewer fields.
+  std::optional<std::string_view> field(std::size_t column) const {
+    check(column);
+    if (chosen[column] >= rows.size()) return std::nullopt;
+    return rows.field(chosen[column]);
+  }
+  // Reads a number, or tells why there is none.
+  std::optional<std::string> fault(std::size_t column, DType dtype, void* to) const {
+    const std::optional<std::string_view> text = field(column);
+    const auto told = [&](const std::string& what) {
+      return fmt::format("column \"{}\": {}", printable(names[column]), what);
+    };
+    if (!text) return told("missing");
+    switch (parse_number(*text, dtype, to)) {
+      case NumberFault::none:
+        return std::nullopt;
+      case NumberFault::unsupported:
+        raise<DtypeError>("csv: numbers are read as float32, float64 or integers, not {}", dtype);
+      case NumberFault::empty:
+        return told(fmt::format("empty, and {} has no NaN", dtype));
+      case NumberFault::out_of_range:
+        return told(fmt::format("out of the range of {}: \"{}\"", dtype, printable(*text)));
+      case NumberFault::not_a_number:
+        break;
+    }
+    return told(fmt::format("not a number of {}: \"{}\"", dtype, printable(*text)));
   }
 
   void check(std::size_t column) const {
@@ -118,42 +156,49 @@ void CsvAccess::seek(CsvReader& reader, std::uint64_t offset, std::size_t line) 
   reader.state_->pending = reader.state_->has_row = false;
   reader.state_->rows.seek(offset, line);
 }
+bool CsvAccess::advance(CsvReader& reader) { return reader.state_->advance(); }
+std::optional<std::string> CsvAccess::wrong_width(const CsvReader& reader) {
+  return reader.state_->wrong_width();
+}
+std::optional<std::string_view> CsvAccess::field(const CsvReader& reader, std::size_t column) {
+  return reader.state_->field(column);
+}
+std::optional<std::string> CsvAccess::fault(const CsvReader& reader, std::size_t column,
+                                            DType dtype, void* to) {
+  return reader.state_->fault(column, dtype, to);
+}
 void CsvAccess::parse(const CsvReader& reader, std::size_t column, DType dtype, void* to) {
-  reader.parse(column, dtype, to);
+  reader.parse(column, dtype, to, {});
 }
 
-CsvReader::CsvReader(const std::string& path, CsvOptions options)
-    : state_(std::make_unique<State>(path, std::move(options))) {}
+CsvReader::CsvReader(const std::string& path, CsvOptions options, std::source_location site) {
+  const detail::UserLine user(site, "CsvReader");
+  state_ = std::make_unique<State>(path, std::move(options));
+}
 CsvReader::CsvReader(CsvReader&&) noexcept = default;
 CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
 CsvReader::~CsvReader() = default;
 
 const std::vector<std::string>& CsvReader::columns() const { return state_->names; }
-bool CsvReader::next() { return state_->next(); }
+bool CsvReader::next(std::source_location site) {
+  const detail::UserLine user(site, "next");
+  return state_->next();
+}
 std::size_t CsvReader::line() const { return state_->rows.line(); }
-std::string_view CsvReader::field(std::size_t column) const {
+std::string_view CsvReader::field(std::size_t column, std::source_location site) const {
+  const detail::UserLine user(site, "field");
   state_->check(column);
   return state_->rows.field(state_->chosen[column]);
 }
 
-void CsvReader::parse(std::size_t column, DType dtype, void* to) const {
-  const std::string_view text = field(column);
-  const NumberFault fault = parse_number(text, dtype, to);
-  if (fault == NumberFault::none) return;
-  if (fault == NumberFault::unsupported) {
-    raise<DtypeError>("csv: numbers are read as float32, float64 or integers, not {}", dtype);
-  }
-  const Origin& origin = state_->rows.origin();
-  const std::string where =
-      fmt::format("line {}: column \"{}\"", line(), printable(state_->names[column]));
-  if (fault == NumberFault::empty) origin.fail("{}: empty, and {} has no NaN", where, dtype);
-  if (fault == NumberFault::out_of_range) {
-    origin.fail("{}: out of the range of {}: \"{}\"", where, dtype, printable(text));
-  }
-  origin.fail("{}: not a number of {}: \"{}\"", where, dtype, printable(text));
+void CsvReader::parse(std::size_t column, DType dtype, void* to, std::source_location site) const {
+  const detail::UserLine user(site, "value");
+  const auto fault = state_->fault(column, dtype, to);
+  if (fault) state_->rows.origin().fail("line {}: {}", line(), *fault);
 }
 
 CsvTable read_csv(const std::string& path, const CsvOptions& options, std::source_location site) {
+  const detail::UserLine user(site, "read_csv");
   double probe = 0;
   if (parse_number("0", options.dtype, &probe) == NumberFault::unsupported) {
     raise<DtypeError>("read_csv: float32, float64 and integers are read, not {}", options.dtype);
@@ -173,7 +218,7 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options, std::sourc
     const std::size_t begin = block.size();
     block.resize(begin + row_bytes);
     for (std::size_t i = 0; i < width; ++i) {
-      reader.parse(i, options.dtype, block.data() + begin + i * size);
+      reader.parse(i, options.dtype, block.data() + begin + i * size, site);
     }
     ++row_count;
   }

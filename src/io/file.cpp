@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "io/file_kind.h"
+
 namespace tenure::io {
 
 Descriptor::~Descriptor() {
@@ -39,7 +41,7 @@ Descriptor open_for_reading(const Origin& origin, bool regular_only) {
   if (::fstat(descriptor.get(), &status) != 0) {
     origin.fail("cannot be read: {}", std::generic_category().message(errno));
   }
-  if (S_ISDIR(status.st_mode)) origin.fail("is a folder");
+  if (S_ISDIR(status.st_mode)) refuse_folder(origin);
   if (regular_only && !S_ISREG(status.st_mode)) origin.fail("is not a regular file");
   return descriptor;
 }

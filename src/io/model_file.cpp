@@ -7,14 +7,18 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/raise.h"
 #include "io/model_file.h"
 #include "io/model_parts.h"
-#include "io/weight_loading.h"
+#include "io/tfjs_dialect.h"
+#include "io/training_state.h"
 #include "memory/context.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
+#include "nn/model_path.h"
+#include "tensor/assign.h"
 #include "tenure/nn/files.h"
 
 namespace tenure::io {
@@ -24,36 +28,23 @@ using nn::detail::NamedVariable;
 const char* const kFormatKey = "tenure.format";
 const char* const kModelKey = "tenure.model";
 const char* const kCompileKey = "tenure.compile";
+const char* const kFormat = "2";
 
 namespace {
 
-constexpr const char* kFormat = "1";
+constexpr const char* kOldFormat = "1";  // in which hard_sigmoid was that of Keras 2
 
-struct Entries {
+// The values of one moment.
+NamedTensors values_of(const std::vector<NamedVariable>& variables, std::source_location site) {
+  std::vector<Variable> all;
+  all.reserve(variables.size());
+  for (const NamedVariable& each : variables) all.push_back(each.variable);
+  std::vector<Tensor> values = tenure::detail::read_all(all, site);
   NamedTensors tensors;
-  std::source_location site;
-  void add(const std::string& name, const Variable& variable) {
-    tensors.emplace_back(name, variable.read(site));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensors.emplace_back(variables[i].name, std::move(values[i]));
   }
-};
-
-std::vector<NamedVariable> weights_of(const nn::Model& model, const char* what,
-                                      std::source_location site) {
-  nn::detail::check_alive(nn::detail::ModelAccess::base(model), site, what);
-  if (!model.is_built()) {
-    raise<ValueError>(
-        "{}: {} has no weights yet: call it, build it, or give its first layer an input_shape",
-        what, nn::detail::layer_text(nn::detail::ModelAccess::base(model)));
-  }
-  std::vector<NamedVariable> weights =
-      nn::detail::named_weights(nn::detail::ModelAccess::base(model));
-  for (const NamedVariable& weight : weights) {
-    if (is_reserved(weight.name)) {
-      raise<ValueError>("{}: \"{}\": a layer may not be called optimizer, state or gradient", what,
-                        weight.name);
-    }
-  }
-  return weights;
+  return tensors;
 }
 
 std::string architecture(const nn::Model& model) {
@@ -72,32 +63,6 @@ std::string architecture(const nn::Model& model) {
   return architecture_text("save", model);
 }
 
-// A variable for every entry of the file that `chosen` accepts, and an entry for every variable.
-std::vector<WeightPair> fit_all(const SafetensorsReader& file,
-                                const std::vector<NamedVariable>& variables,
-                                const std::function<bool(std::string_view)>& chosen,
-                                WeightFaults& faults) {
-  std::map<std::string_view, std::size_t> entries;
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
-    const std::string& name = file.tensors()[i].name;
-    if (chosen(name)) entries.emplace(name, i);
-  }
-  std::vector<WeightPair> pairs;
-  for (const NamedVariable& variable : variables) {
-    const auto entry = entries.find(variable.name);
-    if (entry == entries.end()) {
-      faults.missing(variable.name);
-      continue;
-    }
-    const std::string wrong = mismatch(variable, file.tensors()[entry->second]);
-    if (!wrong.empty()) faults.mismatched(wrong);
-    pairs.push_back({&variable, entry->second});
-    entries.erase(entry);
-  }
-  for (const auto& [name, entry] : entries) faults.unexpected(std::string(name));
-  return pairs;
-}
-
 std::uint64_t weight_bytes(const SafetensorsReader& file) {
   std::uint64_t bytes = 0;
   for (const TensorInfo& info : file.tensors()) {
@@ -107,15 +72,11 @@ std::uint64_t weight_bytes(const SafetensorsReader& file) {
   return bytes;
 }
 
-void append(std::vector<NamedVariable>& to, std::vector<NamedVariable> more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-std::vector<NamedVariable> states_of(const nn::Model& model) {
-  std::vector<NamedVariable> states =
-      nn::detail::named_states(nn::detail::ModelAccess::base(model));
-  for (NamedVariable& state : states) state.name = std::string(kStatePrefix) + state.name;
-  return states;
+// Old files do not say how often layers with seeds have drawn.
+void leave_out_draws(std::vector<NamedVariable>& states, const SafetensorsReader& file) {
+  std::erase_if(states, [&](const NamedVariable& state) {
+    return state.name.ends_with("/draws") && !file.contains(state.name);
+  });
 }
 
 // Compiles the model as the file says; gives what of its state is in the file.
@@ -137,7 +98,9 @@ std::vector<NamedVariable> compile_from(const Origin& origin, const SafetensorsR
         compiled->options.optimizer, weights,
         [&](const std::string& name) { return file.contains(name); }, site);
     if (held_back > 0) {
-      nn::detail::prepare(model, *compiled, model.inputs(), site);
+      const std::vector<nn::Node> inputs = model.inputs();
+      nn::detail::prepare(nn::detail::ModelAccess::base(model), *compiled,
+                          std::vector<nn::Spec>(inputs.begin(), inputs.end()), site);
       compiled->held_back = held_back;
     }
     std::vector<NamedVariable> state = optimizer_state(compiled->options.optimizer, weights);
@@ -160,6 +123,8 @@ using io::WeightPair;
 void Model::save(const std::string& path, std::source_location site) const {
   const detail::EagerScope eager;
   const tenure::detail::CallScope call("save", site);
+  detail::check_model_path("save", path);
+  std::optional<detail::Turn> turn(std::in_place, *base_);
   const std::vector<NamedVariable> weights = io::weights_of(*this, "save", site);
   io::Metadata metadata{{io::kFormatKey, io::kFormat}, {io::kModelKey, io::architecture(*this)}};
   std::vector<NamedVariable> all = weights;
@@ -181,9 +146,9 @@ void Model::save(const std::string& path, std::source_location site) const {
     io::append(all, io::waiting_gradients(*compiled, weights));
   }
   io::append(all, io::states_of(*this));
-  io::Entries entries{{}, site};
-  for (const NamedVariable& each : all) entries.add(each.name, each.variable);
-  io::save_safetensors(path, entries.tensors, metadata, site);
+  const NamedTensors values = io::values_of(all, site);
+  turn.reset();  // the training goes on while the file is written
+  io::save_safetensors(path, values, metadata, site);
 }
 
 Model load_model(const std::string& path, std::source_location site) {
@@ -196,16 +161,21 @@ Model load_model(const std::string& path, std::source_location site) {
     origin.fail("no model: its metadata lack \"{}\" (for weights alone, load_weights into a model)",
                 io::kModelKey);
   }
-  if (metadata.at(io::kFormatKey) != io::kFormat) {
-    origin.fail("of format {}, and this library reads {}",
-                io::printable(metadata.at(io::kFormatKey)), io::kFormat);
+  const bool is_old = metadata.at(io::kFormatKey) == io::kOldFormat;
+  if (!is_old && metadata.at(io::kFormatKey) != io::kFormat) {
+    origin.fail("of format {}, and this library reads {} and {}",
+                io::printable(metadata.at(io::kFormatKey)), io::kOldFormat, io::kFormat);
   }
-  Model model = io::model_from_text(origin, metadata.at(io::kModelKey), io::weight_bytes(file));
+  io::Json architecture = io::parse_model_json(origin, metadata.at(io::kModelKey));
+  if (is_old) io::from_keras_2(architecture);
+  Model model = io::model_from_json(origin, architecture, io::weight_bytes(file));
   const std::vector<NamedVariable> weights =
       io::about_file(origin, [&] { return io::weights_of(model, "load_model", site); });
   std::vector<NamedVariable> all = weights;
   io::append(all, io::compile_from(origin, file, model, weights, site));
-  io::append(all, io::states_of(model));
+  std::vector<NamedVariable> states = io::states_of(model);
+  if (is_old) io::leave_out_draws(states, file);
+  io::append(all, std::move(states));
   WeightFaults faults;
   const std::vector<WeightPair> pairs =
       io::fit_all(file, all, [](std::string_view) { return true; }, faults);
@@ -218,11 +188,11 @@ Model load_model(const std::string& path, std::source_location site) {
 void Model::save_weights(const std::string& path, std::source_location site) const {
   const detail::EagerScope eager;
   const tenure::detail::CallScope call("save_weights", site);
-  io::Entries entries{{}, site};
-  for (const NamedVariable& weight : io::weights_of(*this, "save_weights", site)) {
-    entries.add(weight.name, weight.variable);
-  }
-  io::save_safetensors(path, entries.tensors, {{io::kFormatKey, io::kFormat}}, site);
+  detail::check_model_path("save_weights", path);
+  std::optional<detail::Turn> turn(std::in_place, *base_);
+  const NamedTensors values = io::values_of(io::weights_of(*this, "save_weights", site), site);
+  turn.reset();  // the training goes on while the file is written
+  io::save_safetensors(path, values, {{io::kFormatKey, io::kFormat}}, site);
 }
 
 void Model::load_weights(const std::string& path, std::source_location site) const {

@@ -6,5 +6,6 @@ namespace tenure::io {
 extern const char* const kFormatKey;
 extern const char* const kModelKey;
 extern const char* const kCompileKey;
+extern const char* const kFormat;  // the value of the first
 
 }  // namespace tenure::io

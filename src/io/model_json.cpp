@@ -114,12 +114,20 @@ void rethrow_about(const Origin& origin) {
   }
 }
 
-Json parse_model_json(const Origin& origin, std::string_view text) {
+namespace {
+
+void check_bounds(const Origin& origin, std::string_view text) {
   if (text.size() > kMostBytes) {
     origin.fail("{} bytes of JSON, more than the {} that are read", text.size(), kMostBytes);
   }
   Bounds bounds(origin);
   Json::sax_parse(text, &bounds);
+}
+
+}  // namespace
+
+Json parse_model_json(const Origin& origin, std::string_view text) {
+  check_bounds(origin, text);
   return Json::parse(text);
 }
 
@@ -155,14 +163,12 @@ nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t 
   return nn::Model(std::move(base));
 }
 
-nn::Model model_from_text(const Origin& origin, std::string_view json, std::uint64_t weight_bytes) {
-  return model_from_json(origin, parse_model_json(origin, json), weight_bytes);
-}
-
 std::string architecture_text(const char* op, const nn::Model& model) {
   const std::string text = nn::detail::layer_text(nn::detail::LayerAccess::base(model));
   try {
-    return nn::detail::to_json(model).dump();
+    std::string json = nn::detail::to_json(model).dump();
+    check_bounds({op, text}, json);  // what would not be read again is not written
+    return json;
   } catch (UnsupportedError& error) {
     error.within(text);
     error.within(op);

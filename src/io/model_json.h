@@ -25,7 +25,6 @@ const Json* find_member(const Origin& origin, const Json& json, const char* key,
 // The top of a file's architecture, {"class_name": ..., "config": ...}, as a model with weights of
 // zeros. `weight_bytes` is what the file has for them.
 nn::Model model_from_json(const Origin& origin, const Json& json, std::uint64_t weight_bytes);
-nn::Model model_from_text(const Origin& origin, std::string_view json, std::uint64_t weight_bytes);
 // The architecture's text; `op` is named in errors.
 std::string architecture_text(const char* op, const nn::Model& model);
 

@@ -47,23 +47,101 @@ bool is_reserved(std::string_view name) {
          name.starts_with(kGradientPrefix);
 }
 
+namespace {
+
+// ---- What is given for each output: a list, or an object by their names.
+
+Json loss_json(const nn::OutputLoss& loss) {
+  return loss.given() ? checked_json(*loss, "loss", nn::detail::loss_from_json) : Json(nullptr);
+}
+Json number_json(const double& weight) { return weight; }
+
+template <class Given, class T>
+Json outputs_json(const Given& given, Json (*json_of)(const T&)) {
+  if (given.named().empty()) {
+    Json list = Json::array();
+    for (const auto& each : given.list()) list.push_back(json_of(each));
+    return list;
+  }
+  Json named = Json::object();
+  for (const auto& [output, value] : given.named()) named[output] = json_of(value);
+  return named;
+}
+
+// As they were given, names and all.
+Json metrics_json(const nn::Metrics& metrics) {
+  if (metrics.name()) return *metrics.name();
+  if (!metrics.is_list()) {
+    return checked_json(metrics.metric(), "metric", nn::detail::metric_from_json);
+  }
+  Json list = Json::array();
+  for (const nn::Metrics& each : metrics.list()) list.push_back(metrics_json(each));
+  return list;
+}
+
+nn::OutputLoss loss_from_json(const Json& json) {
+  return json.is_null() ? nn::OutputLoss() : nn::OutputLoss(nn::detail::loss_from_json(json));
+}
+double number_from_json(const Json& json) {
+  if (json.is_null()) return 1;
+  if (!json.is_number()) raise<ValueError>("loss_weights: {} is no number", json.dump());
+  return json.get<double>();
+}
+
+template <class Given, class T>
+Given outputs_from_json(const Json& json, T (*from)(const Json&)) {
+  if (json.is_object()) {
+    std::vector<nn::OfOutput<T>> named;
+    for (const auto& [output, value] : json.items()) named.push_back({output, from(value)});
+    return named;
+  }
+  std::vector<T> list;
+  if (json.is_array()) {
+    for (const Json& each : json) list.push_back(from(each));
+  } else if (!json.is_null()) {
+    list.push_back(from(json));
+  }
+  return list;
+}
+
+nn::Metrics metrics_from_json(const Json& json) {
+  std::vector<nn::Metrics> list;
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_object() && json.contains("class_name")) return nn::detail::metric_from_json(json);
+  if (json.is_object()) {
+    for (const auto& [output, metrics] : json.items()) {
+      const nn::Metrics given = metrics_from_json(metrics);
+      list.emplace_back(std::vector<nn::Metrics>{
+          output, given.is_list() ? given : nn::Metrics(std::vector<nn::Metrics>{given})});
+    }
+  } else if (json.is_array()) {
+    for (const Json& each : json) list.push_back(metrics_from_json(each));
+  } else if (!json.is_null()) {
+    raise<ValueError>("metrics: neither a name nor a list: {}", json.dump());
+  }
+  return list;
+}
+
+// One list of metrics is there that of every output.
+nn::Metrics of_every_output(nn::Metrics metrics, std::size_t outputs) {
+  if (outputs < 2 || std::ranges::any_of(metrics.list(), &nn::Metrics::is_list)) return metrics;
+  return std::vector<nn::Metrics>(outputs, metrics);
+}
+
+}  // namespace
+
 std::string compile_text(const nn::detail::Compiled& compiled) {
   const nn::CompileOptions& options = compiled.options;
-  Json losses = Json::array(), metrics = Json::array();
-  for (const nn::Loss& loss : options.loss.list()) {
-    losses.push_back(checked_json(loss, "loss", nn::detail::loss_from_json));
-  }
-  for (const nn::Metric& metric : options.metrics) {
-    metrics.push_back(checked_json(metric, "metric", nn::detail::metric_from_json));
-  }
   const Json json{
       {"optimizer", checked_json(options.optimizer, "optimizer", nn::detail::optimizer_from_json)},
-      {"loss", losses},
-      {"metrics", metrics},
-      {"loss_weights", options.loss_weights},
+      {"loss", outputs_json<nn::Losses, nn::OutputLoss>(options.loss, loss_json)},
+      {"loss_weights", outputs_json<nn::LossWeights, double>(options.loss_weights, number_json)},
+      {"metrics", metrics_json(options.metrics)},
+      {"weighted_metrics", metrics_json(options.weighted_metrics)},
       {"accumulate", options.accumulate},
       {"held_back", compiled.held_back},
-      {"eager", options.eager}};
+      {"eager", options.eager},
+      {"precision", options.precision}};
   return json.dump();
 }
 
@@ -73,54 +151,33 @@ CompileSettings compile_from_text(const Origin& origin, std::string_view text) {
   nn::CompileOptions& options = settings.options;
   options.optimizer =
       nn::detail::optimizer_from_json(member(origin, json, "optimizer", JsonKind::object));
-  std::vector<nn::Loss> losses;
-  for (const Json& loss : member(origin, json, "loss", JsonKind::array)) {
-    losses.push_back(nn::detail::loss_from_json(loss));
-  }
-  options.loss = std::move(losses);
-  for (const Json& metric : member(origin, json, "metrics", JsonKind::array)) {
-    options.metrics.push_back(nn::detail::metric_from_json(metric));
-  }
   nn::detail::ConfigReader visit(json, "compile");
-  visit.need({"loss_weights"});
-  TENURE_FIELDS(visit, options, loss_weights, accumulate, eager);
+  visit.need({"loss", "loss_weights", "metrics"});
+  options.loss = outputs_from_json<nn::Losses>(json["loss"], loss_from_json);
+  options.loss_weights = outputs_from_json<nn::LossWeights>(json["loss_weights"], number_from_json);
+  options.metrics = metrics_from_json(json["metrics"]);
+  if (json.contains("weighted_metrics")) {
+    options.weighted_metrics = metrics_from_json(json["weighted_metrics"]);
+  }
+  TENURE_FIELDS(visit, options, accumulate, eager, precision);
   TENURE_FIELDS(visit, settings, held_back);
   return settings;
 }
 
-std::optional<nn::CompileOptions> compile_from_keras(const Json& json,
-                                                     const std::vector<std::string>& outputs) {
+std::optional<nn::CompileOptions> compile_from_keras(const Json& json, std::size_t outputs) {
   const auto optimizer = json.find("optimizer_config");
   const auto loss = json.find("loss");
   if (optimizer == json.end() || loss == json.end()) return std::nullopt;
   nn::CompileOptions options;
   options.optimizer = nn::detail::optimizer_from_json(*optimizer);
-  if (loss->is_string()) {
-    options.loss = nn::detail::loss_from_json(*loss);
-  } else {
-    std::vector<nn::Loss> losses;
-    if (loss->is_object()) {
-      for (const std::string& output : outputs) {
-        const auto output_loss = loss->find(output);
-        if (output_loss == loss->end()) raise<ValueError>("loss: there is none for \"{}\"", output);
-        losses.push_back(nn::detail::loss_from_json(*output_loss));
-      }
-    } else {
-      for (const Json& each : *loss) losses.push_back(nn::detail::loss_from_json(each));
-    }
-    options.loss = std::move(losses);
-  }
-  if (const auto metrics = json.find("metrics"); metrics != json.end() && !metrics->is_null()) {
-    if (metrics->is_string()) {
-      options.metrics.push_back(nn::detail::metric_from_json(*metrics));
-    } else if (metrics->is_array()) {
-      for (const Json& each : *metrics) {
-        options.metrics.push_back(nn::detail::metric_from_json(each));
-      }
-    } else {
-      raise<ValueError>("metrics: some are of one output only, which does not exist here");
-    }
-  }
+  const bool is_one = loss->is_object() && loss->contains("class_name");
+  options.loss = is_one ? nn::Losses(nn::detail::loss_from_json(*loss))
+                        : outputs_from_json<nn::Losses>(*loss, loss_from_json);
+  const auto given = [&](const char* key) { return json.value(key, Json()); };
+  options.loss_weights =
+      outputs_from_json<nn::LossWeights>(given("loss_weights"), number_from_json);
+  options.metrics = of_every_output(metrics_from_json(given("metrics")), outputs);
+  options.weighted_metrics = of_every_output(metrics_from_json(given("weighted_metrics")), outputs);
   return options;
 }
 
@@ -138,7 +195,12 @@ std::vector<NamedVariable> optimizer_state(const nn::Optimizer& optimizer,
   if (state.learning_rate.defined()) add("learning_rate", state.learning_rate);
   const std::vector<nn::OptimizerBase::Slot> shared = base.shared_slots();
   for (std::size_t i = 0; i < state.shared.size(); ++i) add(shared[i].name, state.shared[i]);
-  const std::vector<nn::OptimizerBase::Slot> slots = base.slots();
+  if (const nn::detail::LossScale* scale = OptimizerAccess::scale(optimizer);
+      scale != nullptr && scale->scale.defined()) {
+    add("dynamic_scale", scale->scale);
+    add("step_counter", scale->good_steps);
+  }
+  const std::vector<nn::OptimizerBase::Slot> slots = nn::detail::slots_of(base);
   for (const NamedVariable& weight : weights) {
     const auto index = state.slot_index.find(weight.variable.id());
     if (index == state.slot_index.end()) continue;
@@ -154,7 +216,8 @@ void build_optimizer(const nn::Optimizer& optimizer, const std::vector<NamedVari
                      const std::function<bool(const std::string& name)>& has,
                      std::source_location site) {
   if (!has(std::string(kOptimizerPrefix) + "iterations")) return;
-  const std::vector<nn::OptimizerBase::Slot> slots = OptimizerAccess::base(optimizer).slots();
+  const std::vector<nn::OptimizerBase::Slot> slots =
+      nn::detail::slots_of(OptimizerAccess::base(optimizer));
   std::vector<Variable> variables;
   for (const NamedVariable& weight : weights) {
     const bool any =

@@ -29,10 +29,9 @@ struct CompileSettings {
   int held_back = 0;
 };
 CompileSettings compile_from_text(const Origin& origin, std::string_view text);
-// The training_config of Keras and TensorFlow.js; `outputs` are names of layers. Nothing where it
+// The training_config of Keras and TensorFlow.js, of a model with so many outputs. Nothing where it
 // does not say enough; a ValueError for what does not exist here.
-std::optional<nn::CompileOptions> compile_from_keras(const Json& json,
-                                                     const std::vector<std::string>& outputs);
+std::optional<nn::CompileOptions> compile_from_keras(const Json& json, std::size_t outputs);
 
 // The optimizer's state as it stands, under names that say which weight it is for.
 std::vector<nn::detail::NamedVariable> optimizer_state(

@@ -1,5 +1,6 @@
 #include "io/atomic_file.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 #include "io/host_tensor.h"
 #include "io/npy_format.h"
 #include "memory/context.h"
@@ -14,6 +15,11 @@ ReadBytes reader_of(const File& file) {
     file.read(at, to);
     at += to.size();
   };
+}
+
+NpyHeader read_header_of(const File& file, const ReadBytes& read) {
+  check_kind(file, FileKind::npy);
+  return read_npy_header(file.origin(), file.size(), read);
 }
 
 }  // namespace
@@ -33,7 +39,7 @@ Tensor load_npy(const std::string& path, std::source_location site) {
   const detail::UserLine line(site, "load_npy");
   const File file("npy", path);
   const ReadBytes read = reader_of(file);
-  const NpyHeader header = read_npy_header(file.origin(), file.size(), read);
+  const NpyHeader header = read_header_of(file, read);
   return read_npy_elements(file.origin(), header, read, "load_npy", site);
 }
 
@@ -41,7 +47,7 @@ Tensor map_npy(const std::string& path, std::source_location site) {
   const detail::UserLine line(site, "map_npy");
   const File file("npy", path);
   const ReadBytes read = reader_of(file);
-  const NpyHeader header = read_npy_header(file.origin(), file.size(), read);
+  const NpyHeader header = read_header_of(file, read);
   if (!header.info.mappable) {
     return read_npy_elements(file.origin(), header, read, "map_npy", site);
   }
@@ -58,9 +64,10 @@ Tensor map_npy(const std::string& path, std::source_location site) {
   return mapped_tensor(mapping, header.data_begin, std::move(layout), "map_npy", site);
 }
 
-TensorInfo inspect_npy(const std::string& path) {
+TensorInfo inspect_npy(const std::string& path, std::source_location site) {
+  const detail::UserLine line(site, "inspect_npy");
   const File file("npy", path);
-  return read_npy_header(file.origin(), file.size(), reader_of(file)).info;
+  return read_header_of(file, reader_of(file)).info;
 }
 
 }  // namespace tenure::io

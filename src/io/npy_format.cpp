@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 // NumPy's own headers are shorter by far; structured types make the longest.
 constexpr std::uint64_t kMaxHeader = std::uint64_t{1} << 20;
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kNpyAlignment = 64;
 
-struct TypeRow {
+struct NpyType {
   std::string_view code;  // without the byte order
   DType dtype;
 };
-constexpr TypeRow kTypes[] = {
+constexpr NpyType kNpyTypes[] = {
     {"f4", DType::float32}, {"f8", DType::float64}, {"i4", DType::int32},
     {"i8", DType::int64},   {"u1", DType::uint8},   {"i1", DType::int8},
     {"b1", DType::boolean}, {"f2", DType::float16}, {"c8", DType::complex64},
@@ -150,7 +150,7 @@ void set_dtype(NpyHeader& header) {
   std::string_view code = header.info.type;
   if (code == "?") code = "|b1";
   if (code.empty() || std::string_view("<>=|").find(code[0]) == code.npos) return;
-  for (const TypeRow& row : kTypes) {
+  for (const NpyType& row : kNpyTypes) {
     if (row.code == code.substr(1)) header.info.dtype = row.dtype;
   }
   header.big_endian = code[0] == '>' && header.info.dtype && size_of(*header.info.dtype) > 1;
@@ -233,9 +233,9 @@ Tensor read_npy_elements(const Origin& origin, const NpyHeader& header, const Re
 }
 
 std::string write_npy_header(std::string_view op, DType dtype, const Shape& shape) {
-  const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                 [&](const TypeRow& type) { return type.dtype == dtype; });
-  if (row == std::end(kTypes)) {
+  const auto* row = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes),
+                                 [&](const NpyType& type) { return type.dtype == dtype; });
+  if (row == std::end(kNpyTypes)) {
     raise<DtypeError>("{}: NumPy has no {}: cast(x, DType::float32) first", op, dtype);
   }
   std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
@@ -244,7 +244,7 @@ std::string write_npy_header(std::string_view op, DType dtype, const Shape& shap
   // Blanks and a line end fill the head up to a multiple of the alignment. What kMaxRank dimensions
   // can take fits version 1.
   constexpr std::size_t kPreamble = 10;
-  dict.append(kAlignment - 1 - (kPreamble + dict.size()) % kAlignment, ' ');
+  dict.append(kNpyAlignment - 1 - (kPreamble + dict.size()) % kNpyAlignment, ' ');
   dict += '\n';
   std::byte length[2];
   store_little(length, static_cast<std::uint16_t>(dict.size()));

@@ -3,6 +3,7 @@
 
 #include "core/raise.h"
 #include "io/atomic_file.h"
+#include "io/file_kind.h"
 #include "io/host_tensor.h"
 #include "io/npy_format.h"
 #include "io/zip_archive.h"
@@ -17,7 +18,7 @@ constexpr std::string_view kSuffix = ".npy";
 }  // namespace
 
 struct NpzReader::State {
-  explicit State(const std::string& path) : file("npz", path), archive(file) {
+  explicit State(const std::string& path) : file("npz", path), archive(entries_of(file)) {
     for (std::size_t i = 0; i < archive.entries().size(); ++i) {
       const std::string& name = archive.entries()[i].name;
       if (!name.ends_with(kSuffix)) {
@@ -28,6 +29,11 @@ struct NpzReader::State {
       index.emplace(header.info.name, i);
       infos.push_back(std::move(header.info));
     }
+  }
+
+  static ZipReader entries_of(const File& file) {
+    check_kind(file, FileKind::npz);
+    return ZipReader(file);
   }
 
   Origin origin(std::size_t i) const {
@@ -50,7 +56,10 @@ struct NpzReader::State {
   std::map<std::string, std::size_t, std::less<>> index;
 };
 
-NpzReader::NpzReader(const std::string& path) : state_(std::make_unique<State>(path)) {}
+NpzReader::NpzReader(const std::string& path, std::source_location site) {
+  const detail::UserLine line(site, "NpzReader");
+  state_ = std::make_unique<State>(path);
+}
 NpzReader::NpzReader(NpzReader&&) noexcept = default;
 NpzReader& NpzReader::operator=(NpzReader&&) noexcept = default;
 NpzReader::~NpzReader() = default;
@@ -59,6 +68,7 @@ const std::vector<TensorInfo>& NpzReader::tensors() const { return state_->infos
 bool NpzReader::contains(std::string_view name) const { return state_->index.contains(name); }
 
 Tensor NpzReader::read(std::string_view name, std::source_location site) {
+  const detail::UserLine line(site);
   const auto entry = state_->index.find(name);
   if (entry == state_->index.end()) {
     raise<ValueError>("npz: {}: no tensor is named \"{}\"", state_->file.origin().path,

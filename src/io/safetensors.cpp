@@ -7,6 +7,7 @@
 #include "io/atomic_file.h"
 #include "io/endian.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 #include "io/host_tensor.h"
 #include "io/safetensors_header.h"
 #include "memory/context.h"
@@ -20,6 +21,7 @@ constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kAlignment = 64;
 
 SafetensorsHeader read_header(const File& file, std::uint64_t& data_begin) {
+  check_kind(file, FileKind::safetensors);
   const Origin& origin = file.origin();
   if (file.size() < kLengthBytes) {
     origin.fail("{} bytes, too few for a safetensors file", file.size());
@@ -102,8 +104,10 @@ struct SafetensorsReader::State {
   Metadata metadata;
 };
 
-SafetensorsReader::SafetensorsReader(const std::string& path)
-    : state_(std::make_unique<State>(path)) {}
+SafetensorsReader::SafetensorsReader(const std::string& path, std::source_location site) {
+  const detail::UserLine line(site, "SafetensorsReader");
+  state_ = std::make_unique<State>(path);
+}
 SafetensorsReader::SafetensorsReader(SafetensorsReader&&) noexcept = default;
 SafetensorsReader& SafetensorsReader::operator=(SafetensorsReader&&) noexcept = default;
 SafetensorsReader::~SafetensorsReader() = default;
@@ -114,9 +118,11 @@ bool SafetensorsReader::contains(std::string_view name) const {
   return state_->index.contains(name);
 }
 Tensor SafetensorsReader::read(std::string_view name, std::source_location site) const {
+  const detail::UserLine line(site);
   return state_->read(state_->find(name), "SafetensorsReader::read", site);
 }
 Tensor SafetensorsReader::map(std::string_view name, std::source_location site) const {
+  const detail::UserLine line(site);
   return state_->map(state_->find(name), site);
 }
 

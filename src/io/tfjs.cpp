@@ -12,6 +12,7 @@
 
 #include "core/raise.h"
 #include "io/atomic_file.h"
+#include "io/file_kind.h"
 #include "io/host_tensor.h"
 #include "io/model_parts.h"
 #include "io/tfjs_dialect.h"
@@ -29,6 +30,7 @@ using nn::detail::NamedVariable;
 namespace {
 
 std::string read_text(const File& file) {
+  check_kind(file, FileKind::json);
   constexpr std::uint64_t kMost = std::uint64_t{32} << 20;
   if (file.size() > kMost) {
     file.origin().fail("{} bytes, more than the {} of a model.json that is read", file.size(),
@@ -44,7 +46,7 @@ std::shared_ptr<const Json> read_json(const Origin& origin) {
       parse_model_json(origin, read_text(File(origin.format, origin.path))));
 }
 
-std::string folder_of(const std::string& path) {
+std::string folder_with(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
@@ -143,8 +145,8 @@ std::uint64_t weight_bytes(const TfjsManifest& manifest) {
 TfjsFile::TfjsFile(const std::string& path)
     : origin{"load_tfjs_model", path},
       json(read_json(origin)),
-      manifest(origin, folder_of(path), member(origin, *json, "weightsManifest", JsonKind::array)) {
-}
+      manifest(origin, folder_with(path),
+               member(origin, *json, "weightsManifest", JsonKind::array)) {}
 
 const Json& TfjsFile::architecture() const {
   if (const Json* format = find_member(origin, *json, "format", JsonKind::string);
@@ -165,19 +167,27 @@ const Json* TfjsFile::training() const {
 
 namespace {
 
+// As it is called here: what Keras 3 wrote means what it says.
+Json architecture_of(const TfjsFile& file) {
+  Json architecture = file.architecture();
+  const Json& topology = member(file.origin, *file.json, "modelTopology", JsonKind::object);
+  const auto version = topology.find("keras_version");
+  const bool is_new = version != topology.end() && version->is_string() &&
+                      version->get_ref<const std::string&>().starts_with("3.");
+  if (!is_new) from_keras_2(architecture);
+  return architecture;
+}
+
 // As it was compiled there. A model of which that cannot be said here can still be asked.
 void compile_from(const TfjsFile& file, const nn::Model& model, std::source_location site) {
   const Json* training = file.training();
   if (training == nullptr) return;
-  std::vector<std::string> outputs;
   const nn::detail::Structure* structure =
       nn::detail::structure_of(nn::detail::ModelAccess::base(model));
   if (structure == nullptr) return;
-  outputs.reserve(structure->outputs.size());
-  for (const nn::Node& output : structure->outputs) outputs.push_back(output.layer().name());
   try {
-    const std::optional<nn::CompileOptions> options =
-        about_file(file.origin, [&] { return compile_from_keras(*training, outputs); });
+    const std::optional<nn::CompileOptions> options = about_file(
+        file.origin, [&] { return compile_from_keras(*training, structure->outputs.size()); });
     if (options) model.compile(*options, site);
   } catch (const Error& error) {
     tenure::detail::warn(fmt::format("the model is not compiled: {}", error.summary()));
@@ -198,7 +208,7 @@ Model load_tfjs_model(const std::string& path, std::source_location site) {
   const tenure::detail::CallScope call("load_tfjs_model", site);
   const io::TfjsFile file(path);
   Model model =
-      io::model_from_json(file.origin, file.architecture(), io::weight_bytes(file.manifest));
+      io::model_from_json(file.origin, io::architecture_of(file), io::weight_bytes(file.manifest));
   if (!model.is_built()) file.origin.fail("the model does not say the shape of its input");
   const std::vector<NamedVariable> weights = io::about_file(
       file.origin, [&] { return detail::named_weights(detail::ModelAccess::base(model)); });
@@ -226,6 +236,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
   topology["backend"] = "tenure";
   Json list = Json::array();
   std::vector<io::HeldTensor> held;
+  std::optional<detail::Turn> turn(std::in_place, base);
   for (const NamedVariable& weight : detail::named_weights(base)) {
     const DType dtype = weight.variable.dtype();
     if (dtype != DType::float32 && dtype != DType::int32 && dtype != DType::boolean) {
@@ -237,6 +248,7 @@ void save_tfjs_model(const Model& model, const std::string& folder, std::source_
                     {"dtype", std::string(name(dtype))}});
     held.emplace_back(weight.variable.read(site), "save_tfjs_model", site);
   }
+  turn.reset();  // a training goes on while the files are written
   const Json json{{"format", "layers-model"},
                   {"generatedBy", "Tenure"},
                   {"convertedBy", nullptr},

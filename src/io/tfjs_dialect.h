@@ -5,6 +5,10 @@
 
 namespace tenure::io {
 
+// Gives what an architecture of Keras 2 or TensorFlow.js names, or leaves out, the names that it
+// has here: their hard_sigmoid is another than that of Keras 3.
+void from_keras_2(Json& architecture);
+
 // An architecture of ours as it is read there; an UnsupportedError names what it does not have.
 void to_tfjs(Json& architecture);
 

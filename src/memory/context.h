@@ -18,6 +18,7 @@ struct FreeSizes;
 struct Label;
 struct MemoryWatch;
 struct Scope;
+struct SessionRun;
 struct SessionState;
 
 struct RandomState {
@@ -36,6 +37,7 @@ struct UserCall {
 
 struct Context {
   SessionState* session = nullptr;  // null: the default one
+  SessionRun* runs = nullptr;       // innermost
   Scope* scope = nullptr;           // innermost
   ops::Recorder* tapes = nullptr;   // those that record, innermost first
   ops::Tracer* trace = nullptr;     // the function being traced, innermost

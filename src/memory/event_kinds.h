@@ -214,11 +214,11 @@ struct Budget {
 };
 
 template <class Form>
-struct Raised {
+struct RaisedText {  // an error as writers told of it before there was Raised
   Form::Text text{};
   Form::Site site{};
-  std::uint64_t tensor{};  // its id, or one that no tensor has
-  TENURE_EVENT("raised", text, site, tensor)
+  std::uint64_t tensor{};
+  TENURE_EVENT("raised text", text, site, tensor)
 };
 
 template <class Form>
@@ -234,14 +234,37 @@ struct End {  // of a recording that was closed
   TENURE_EVENT("end", events, whole_process)
 };
 
+template <class Form>
+struct Raised {          // an error, in its parts and in words
+  Form::Literal type{};  // the class
+  Form::Text op{}, problem{}, remedy{}, text{};
+  Form::Site site{};
+  std::uint64_t tensor{};  // its id, or one that no tensor has
+  TENURE_EVENT("raised", type, op, problem, remedy, text, site, tensor)
+};
+
+template <class Form>
+struct Language {  // of the program; C++ where none is told
+  Form::Text name{};
+  TENURE_EVENT("language", name)
+};
+
+template <class Form>
+struct LastUse {  // of what lives at the end, told then by writers that know
+  Form::Holder holder{};
+  std::uint64_t ago{};  // nanoseconds
+  TENURE_EVENT("last use", holder, ago)
+};
+
 #undef TENURE_EVENT
 
 // In the order of their numbers, from 1 on: a new kind comes last.
 template <class Form>
-using Kinds = std::tuple<About<Form>, String<Form>, Line<Form>, Birth<Form>, Death<Form>,
-                         Name<Form>, Claim<Form>, Move<Form>, Allocate<Form>, Free<Form>,
-                         SpanBegin<Form>, SpanEnd<Form>, OpEnd<Form>, Value<Form>, PoolSize<Form>,
-                         Budget<Form>, Raised<Form>, Live<Form>, End<Form>>;
+using Kinds =
+    std::tuple<About<Form>, String<Form>, Line<Form>, Birth<Form>, Death<Form>, Name<Form>,
+               Claim<Form>, Move<Form>, Allocate<Form>, Free<Form>, SpanBegin<Form>, SpanEnd<Form>,
+               OpEnd<Form>, Value<Form>, PoolSize<Form>, Budget<Form>, RaisedText<Form>, Live<Form>,
+               End<Form>, Raised<Form>, Language<Form>, LastUse<Form>>;
 inline constexpr std::size_t kFirstTimed = 4;
 
 // Calls `fn` with the std::type_identity of each kind of a form.

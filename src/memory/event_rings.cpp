@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "memory/events.h"
+#include "memory/fork.h"
 
 namespace tenure::detail::events {
 namespace {
 
 struct Shared {
-  std::mutex mutex;  // guards the lists
   std::vector<Ring*> rings;
   std::vector<Ring*> spare;  // drained, and their threads have ended
   std::uint32_t threads = 0;
@@ -25,6 +25,12 @@ struct Shared {
   std::condition_variable bell;
   bool rung = false;
 };
+
+// Guards the lists.
+ProcessMutex& lists_mutex() {
+  static ProcessMutex mutex;
+  return mutex;
+}
 
 // Replaced by a new one in the child of a fork, which has neither the threads nor the drain.
 constinit std::atomic<Shared*> g_shared{nullptr};
@@ -50,8 +56,6 @@ pthread_key_t leaving() {
   return key;
 }
 
-void before_fork() { g_shared.load()->mutex.lock(); }
-void in_parent() { g_shared.load()->mutex.unlock(); }
 void in_child() {
   g_on.store(false);
   t_ring = nullptr;
@@ -63,7 +67,7 @@ Shared& shared() {
   static const bool is_ready = [] {
     g_shared.store(new Shared);
     leaving();
-    pthread_atfork(before_fork, in_parent, in_child);
+    pthread_atfork(nullptr, nullptr, in_child);
     return true;
   }();
   (void)is_ready;
@@ -73,7 +77,7 @@ Shared& shared() {
 Ring* new_ring() noexcept {
   try {
     Shared& all = shared();
-    const std::lock_guard lock(all.mutex);
+    const std::lock_guard lock(lists_mutex());
     Ring* ring = nullptr;
     if (!all.spare.empty()) {
       ring = all.spare.back();
@@ -180,8 +184,6 @@ Place::~Place() {
   ring_->busy.store(false, std::memory_order_release);
 }
 
-void prepare_rings() { shared(); }
-
 void start_rings() {
   shared();
   g_failed.store(false, std::memory_order_relaxed);
@@ -194,7 +196,7 @@ void turn_off() noexcept { g_on.store(false, std::memory_order_seq_cst); }
 // list; those are seen in the next round.
 void drain(RecordVisitor& visitor) {
   Shared& all = shared();
-  std::unique_lock lock(all.mutex);
+  std::unique_lock lock(lists_mutex());
   std::size_t count = all.rings.size();
   for (std::size_t i = 0; i < count;) {
     Ring* ring = all.rings[i];
@@ -217,13 +219,13 @@ void finish_rings(RecordVisitor& visitor) {
   for (bool busy = true; busy;) {
     busy = false;
     {
-      const std::lock_guard lock(all.mutex);
+      const std::lock_guard lock(lists_mutex());
       for (const Ring* ring : all.rings) busy |= ring->busy.load(std::memory_order_seq_cst);
     }
     drain(visitor);
     if (busy) std::this_thread::yield();
   }
-  const std::lock_guard lock(all.mutex);
+  const std::lock_guard lock(lists_mutex());
   for (auto* list : {&all.rings, &all.spare}) {
     for (Ring* ring : *list) {
       if (ring->bytes == nullptr) continue;

@@ -57,7 +57,6 @@ class RecordVisitor {
   virtual void visit(const Record& record, std::uint32_t thread) noexcept = 0;
 };
 
-void prepare_rings();                       // a fork is safe from here on
 void start_rings();                         // hooks record from here on
 void turn_off() noexcept;                   // and no longer
 void drain(RecordVisitor& visitor);         // all that is there

@@ -11,6 +11,7 @@
 #include "memory/ledger.h"
 #include "memory/pool.h"
 #include "memory/scope.h"
+#include "tenure/error.h"
 
 namespace tenure::detail::events {
 namespace {
@@ -149,8 +150,10 @@ void pool_changed(std::size_t reserved, std::size_t pooled) noexcept {
 
 void budget_changed(std::size_t bytes) noexcept { tell(Budget<InRing>{bytes}); }
 
-void raised(std::string_view text, std::source_location site, std::uint64_t tensor) noexcept {
-  tell(Raised<InRing>{{}, site, tensor}, bytes_of(text));
+void raised(const Error& error, const char* type, std::source_location site,
+            std::uint64_t tensor) noexcept {
+  tell(Raised<InRing>{.type = {type}, .site = site, .tensor = tensor}, bytes_of(error.op()),
+       bytes_of(error.problem()), bytes_of(error.remedy()), bytes_of(error.what()));
 }
 
 }  // namespace cold
@@ -160,7 +163,7 @@ void tell_what_lives() {
   cold::budget_changed(cpu.budget());
   cold::pool_changed(cpu.reserved_bytes(), cpu.pooled_bytes());
   tell_scopes(context().scope);
-  for_each_holder([](Header& header) {
+  for_each_header([](Header& header) {
     tell_allocated(*header.storage, true);
     tell_birth(header, header.scope.load(std::memory_order_relaxed), kBefore);
   });

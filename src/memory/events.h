@@ -17,6 +17,10 @@
 #include "memory/header.h"
 #include "memory/storage.h"
 
+namespace tenure {
+class Error;
+}
+
 namespace tenure::detail::events {
 
 inline constinit std::atomic<bool> g_on{false};
@@ -46,7 +50,8 @@ void op_ran(const char* op, std::source_location site, std::int64_t begin,
 void value(std::string_view name, std::uint64_t step, double value) noexcept;
 void pool_changed(std::size_t reserved, std::size_t pooled) noexcept;
 void budget_changed(std::size_t bytes) noexcept;
-void raised(std::string_view text, std::source_location site, std::uint64_t tensor) noexcept;
+void raised(const Error& error, const char* type, std::source_location site,
+            std::uint64_t tensor) noexcept;
 }  // namespace cold
 
 template <auto kTell>

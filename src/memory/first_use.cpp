@@ -25,7 +25,7 @@ namespace {
 
 // What stands in the 64 bits that the compiler sets aside; it reads the first byte itself.
 struct Guard {
-  std::atomic<std::uint8_t> made;
+  std::atomic<std::uint8_t> is_made;
   tenure::detail::Mutex making;
 };
 static_assert(sizeof(Guard) == sizeof(std::int64_t));
@@ -39,16 +39,16 @@ extern "C" {
 
 [[gnu::visibility("hidden")]] int __cxa_guard_acquire(std::int64_t* bits) {
   Guard& guard = guard_in(bits);
-  if (guard.made.load(std::memory_order_acquire) != 0) return 0;
+  if (guard.is_made.load(std::memory_order_acquire) != 0) return 0;
   guard.making.lock();
-  if (guard.made.load(std::memory_order_relaxed) == 0) return 1;
+  if (guard.is_made.load(std::memory_order_relaxed) == 0) return 1;
   guard.making.unlock();
   return 0;
 }
 
 [[gnu::visibility("hidden")]] void __cxa_guard_release(std::int64_t* bits) {
   Guard& guard = guard_in(bits);
-  guard.made.store(1, std::memory_order_release);
+  guard.is_made.store(1, std::memory_order_release);
   guard.making.unlock();
 }
 

@@ -21,11 +21,13 @@ constexpr std::uint32_t kAwaited = 2;  // some wait: whoever lets go wakes one
 std::uint32_t held_now() noexcept { return forks() << 2 | kHeld; }
 bool is_of_gone_thread(std::uint32_t word) noexcept { return word >> 2 != held_now() >> 2; }
 
-// Addresses of threads are used again, these are not.
-std::uint64_t this_thread() noexcept {
-  constinit static std::atomic<std::uint64_t> threads{0};
-  thread_local const std::uint64_t number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  return number;
+constinit std::atomic<std::uint64_t> g_workers{0};
+// Of the fork that made this process: who there had been by then, and who called it.
+constinit std::atomic<std::uint64_t> g_workers_before{0};
+constinit std::atomic<Worker> g_forker{Worker::none};
+
+Worker new_worker() noexcept {
+  return Worker{g_workers.fetch_add(1, std::memory_order_relaxed) + 1};
 }
 
 constinit std::atomic<ProcessMutex*> g_mutexes{nullptr};
@@ -34,6 +36,19 @@ constinit std::atomic<ProcessMutex*> g_mutexes{nullptr};
 
 std::uint32_t forks() noexcept { return g_forks.load(std::memory_order_relaxed); }
 bool came_through_fork() noexcept { return t_came_through; }
+
+// Addresses of threads are used again, these are not.
+Worker this_thread() noexcept {
+  thread_local const Worker worker = new_worker();
+  return worker;
+}
+
+Worker in_background() noexcept { return new_worker(); }
+
+bool is_left_behind(Worker worker) noexcept {
+  return static_cast<std::uint64_t>(worker) <= g_workers_before.load(std::memory_order_relaxed) &&
+         worker != g_forker.load(std::memory_order_relaxed);
+}
 
 bool Mutex::try_lock() noexcept {
   std::uint32_t word = 0;
@@ -73,13 +88,13 @@ void Mutex::unlock() noexcept {
   if ((word_.exchange(0, std::memory_order_release) & kAwaited) != 0) word_.notify_one();
 }
 
-void RecursiveMutex::enter(std::uint64_t thread) noexcept {
+void RecursiveMutex::enter(Worker thread) noexcept {
   holder_.store(thread, std::memory_order_relaxed);
   depth_ = 1;
 }
 
 void RecursiveMutex::lock() noexcept {
-  const std::uint64_t thread = this_thread();
+  const Worker thread = this_thread();
   if (holder_.load(std::memory_order_relaxed) == thread) {
     ++depth_;
     return;
@@ -89,7 +104,7 @@ void RecursiveMutex::lock() noexcept {
 }
 
 bool RecursiveMutex::try_lock() noexcept {
-  const std::uint64_t thread = this_thread();
+  const Worker thread = this_thread();
   if (holder_.load(std::memory_order_relaxed) == thread) {
     ++depth_;
     return true;
@@ -101,7 +116,7 @@ bool RecursiveMutex::try_lock() noexcept {
 
 void RecursiveMutex::unlock() noexcept {
   if (--depth_ != 0) return;
-  holder_.store(0, std::memory_order_relaxed);
+  holder_.store(Worker::none, std::memory_order_relaxed);
   mutex_.unlock();
 }
 
@@ -153,7 +168,10 @@ struct ForkHandlers {
 
   static void in_child() {
     after();
+    Slab<Header>::instance().for_each([](Header& header) { leave_uses_behind(header); });
     t_came_through = true;
+    g_workers_before.store(g_workers.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    g_forker.store(this_thread(), std::memory_order_relaxed);
     g_forks.fetch_add(1, std::memory_order_relaxed);
   }
 

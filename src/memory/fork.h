@@ -7,6 +7,10 @@
 // as long as a training step takes; a fork does not wait for it. The child takes over one whose
 // holder it does not have; what that one had half done stays so, as a step that failed would leave
 // it. Threads are made again by those who need them, when they see that forks() has changed.
+//
+// Whatever says that somebody is inside a thing (trains a model, works in a session) says who, by a
+// Worker, and the child asks whether that one is still there. What threads do to single tensors
+// for a few instructions (pins, a donation under way) has no name; of that the child is made free.
 #pragma once
 
 #include <atomic>
@@ -22,6 +26,14 @@ std::uint32_t forks() noexcept;
 // Whether this thread called fork, and went on in the child.
 bool came_through_fork() noexcept;
 
+// A thread, or work that is given to threads of the background. No two are the same, ever.
+enum class Worker : std::uint64_t { none };
+Worker this_thread() noexcept;
+Worker in_background() noexcept;  // a new one
+// Whether this process is a fork's child that does not have it. A thread that calls fork goes on in
+// the child, threads of the background do not.
+bool is_left_behind(Worker worker) noexcept;
+
 // A Mutex that its holder may take again.
 class RecursiveMutex {
  public:
@@ -33,10 +45,10 @@ class RecursiveMutex {
   void unlock() noexcept;
 
  private:
-  void enter(std::uint64_t thread) noexcept;
+  void enter(Worker thread) noexcept;
 
   Mutex mutex_;
-  std::atomic<std::uint64_t> holder_{0};  // a thread's number
+  std::atomic<Worker> holder_{Worker::none};
   std::uint32_t depth_ = 0;
 };
 

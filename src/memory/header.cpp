@@ -17,7 +17,25 @@
 namespace tenure::detail {
 namespace {
 
+// Ids go to threads in blocks, and rise within a thread. Whoever asks which id comes next makes
+// every thread begin another block, so that whatever is born after it was told has a higher one.
 std::atomic<std::uint64_t> g_next_id{1};
+std::atomic<std::uint32_t> g_id_blocks{0};  // changes when blocks in use are not to be
+constexpr std::uint64_t kIdBlock = 64;
+struct IdBlock {
+  std::uint64_t next = 0;
+  std::uint64_t end = 0;
+  std::uint32_t of = 0;  // g_id_blocks
+};
+constinit thread_local IdBlock t_ids;
+
+[[gnu::noinline]] std::uint64_t id_of_new_block() noexcept {
+  const std::uint32_t of = g_id_blocks.load(std::memory_order_acquire);
+  const std::uint64_t first = g_next_id.fetch_add(kIdBlock, std::memory_order_relaxed);
+  t_ids = {.next = first + 1, .end = first + kIdBlock, .of = of};
+  return first;
+}
+
 constinit SpinLock g_names;  // names are given rarely and read rarely
 
 // What tensors and symbolic tensors have in common.
@@ -258,6 +276,19 @@ void end_taken(Header& header, Cause cause, std::source_location site, LabelRef 
   record_death(header, cause, site, std::move(by));
 }
 
+void leave_uses_behind(Header& header) noexcept {
+  if (header.handles.load(std::memory_order_relaxed) == 0) return;
+  // Who was looking is not here. What only a look kept stays: nobody is left to end it.
+  const std::uint32_t owners = header.owners();
+  header.handles.store(owners != 0 ? owners : Header::kLook, std::memory_order_relaxed);
+  const std::uint32_t life = header.life.load(std::memory_order_relaxed);
+  if (!header.is_dead()) {
+    if (life != 0) header.life.store(0, std::memory_order_relaxed);
+  } else if (header.is_disposed() && (life & Header::kRecorded) == 0) {
+    header.life.store(life | Header::kRecorded, std::memory_order_relaxed);  // as far as it came
+  }
+}
+
 void move_holder(Header& header, SessionState* to) noexcept {
   if (to != nullptr) to->retain();
   SessionState* from = header.session.exchange(to, std::memory_order_relaxed);
@@ -284,8 +315,20 @@ LabelRef name_of(const Header& header) noexcept {
   return LabelRef(name);
 }
 
-std::uint64_t new_value_id() noexcept { return g_next_id.fetch_add(1, std::memory_order_relaxed); }
+std::uint64_t new_value_id() noexcept {
+  IdBlock& ids = t_ids;
+  if (ids.next == ids.end || ids.of != g_id_blocks.load(std::memory_order_relaxed)) [[unlikely]] {
+    return id_of_new_block();
+  }
+  return ids.next++;
+}
 
-std::uint64_t next_tensor_id() noexcept { return g_next_id.load(std::memory_order_relaxed); }
+std::uint64_t next_tensor_id() noexcept {
+  const std::uint32_t of = g_id_blocks.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::uint64_t next = g_next_id.load(std::memory_order_relaxed);
+  if (t_ids.end != next) return next;
+  t_ids.of = of;  // the latest block: there are no lower ids in use that are still to be given
+  return t_ids.next;
+}
 
 }  // namespace tenure::detail

@@ -1,10 +1,12 @@
 // A holder of a storage: a tensor that handles share, or a value saved for later.
 //
 // Life and death (L2, L3, L35). `handles` counts handle objects; whoever drops the last one ends
-// the tensor if nothing else has. `life` counts pins (uses in progress) and carries two marks. A
-// use pins, which fails on a tensor marked dead; a death marks, holding a pin of its own while it
-// writes the record; whoever brings the pins of a dead tensor to zero releases the storage. So a
-// dispose that races with a use either comes first, and the use throws, or lets the use finish.
+// the tensor if nothing else has. Who lists what lives (ledger.h) has a handle for a moment,
+// counted apart: what nobody else has any more is not told of, by whoever lists. `life` counts pins
+// (uses in progress) and carries two marks. A use pins, which fails on a tensor marked dead; a
+// death marks, holding a pin of its own while it writes the record; whoever brings the pins of a
+// dead tensor to zero releases the storage. So a dispose that races with a use either comes first,
+// and the use throws, or lets the use finish.
 //
 // Whoever takes a tensor's bytes away (a donation) or moves them (a transfer) must know that nobody
 // else uses them, and that nobody begins to before it is done. It marks a tensor without pins as
@@ -80,7 +82,10 @@ struct alignas(64) Header {
   static constexpr std::uint32_t kTaking = 1u << 29;
   static constexpr std::uint32_t kPins = kTaking - 1;
 
-  std::atomic<std::uint32_t> handles{0};
+  // Of all handles, and in the upper half of those that are looks.
+  static constexpr std::uint64_t kLook = (std::uint64_t{1} << 32) + 1;
+
+  std::atomic<std::uint64_t> handles{0};
   std::atomic<std::uint32_t> life{0};
   Role role = Role::tensor;
   bool is_slot = false;                   // a variable's value, and counted as such by its storage
@@ -105,6 +110,10 @@ struct alignas(64) Header {
   std::atomic<CallStacks*> stacks{nullptr};  // its own
   Header* next_free = nullptr;
 
+  std::uint32_t owners() const {  // handles that are no looks
+    const std::uint64_t count = handles.load(std::memory_order_acquire);
+    return static_cast<std::uint32_t>(count) - static_cast<std::uint32_t>(count >> 32);
+  }
   bool is_symbolic() const { return trace != 0; }
   bool is_dead() const { return (life.load(std::memory_order_acquire) & kDead) != 0; }
   // As the user sees it: a symbolic tensor is not, until somebody ends it.
@@ -152,6 +161,11 @@ void destroy(Header* header) noexcept;
 inline void release(Header* header) noexcept {
   if (header->handles.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(header);
 }
+inline void end_look(Header* header) noexcept {
+  if (header->handles.fetch_sub(Header::kLook, std::memory_order_acq_rel) == Header::kLook) {
+    destroy(header);
+  }
+}
 
 // Waits while somebody is about to take the tensor's bytes; gives the life it is left with.
 std::uint32_t wait_for_taker(const Header& header) noexcept;
@@ -193,6 +207,10 @@ enum class Taking : std::uint8_t {
 Taking try_take(Header& header, const Storage* held = nullptr) noexcept;
 void let_be(Header& header) noexcept;  // it lives on
 void end_taken(Header& header, Cause cause, std::source_location site, LabelRef by) noexcept;
+
+// In the child of a fork, before it does anything: nobody uses, ends or takes the tensor. The
+// thread that forks is in user code, which runs with nothing pinned.
+void leave_uses_behind(Header& header) noexcept;
 
 // Makes it belong to another session, its bytes' charge aside. The caller holds storage_moves().
 void move_holder(Header& header, SessionState* to) noexcept;

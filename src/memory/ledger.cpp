@@ -132,7 +132,7 @@ class Sharers {
     ++group.holders;
     // One more than will be named: nobody is its own sharer.
     if (group.named.size() > kMostNamed) return;
-    Holder holder = holder_of_shown(header);
+    Holder holder = holder_of(header);
     const auto place = holder.is_small_view
                            ? std::ranges::find(group.named, false, &Holder::is_small_view)
                            : group.named.end();
@@ -360,16 +360,16 @@ std::vector<LargeHolder> largest_holders(std::size_t count, const SessionState* 
   for_each_holder([&](Header& header) {  // again, so that each is held while its story is told
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (sorted[i].header != &header || sorted[i].id != header.id) continue;
-      largest[i] = {sorted[i].nbytes, sorted[i].claim, story_of_shown(header)};
+      largest[i] = {sorted[i].nbytes, sorted[i].claim, make_story(header)};
     }
   });
   std::erase_if(largest, [](const LargeHolder& holder) { return holder.story.id == 0; });
   return largest;
 }
 
-Holder holder_of_shown(const Header& header) {
+Holder holder_of(const Header& header) {
   Holder holder;
-  holder.story = story_of_shown(header);
+  holder.story = make_story(header);
   holder.is_tensor = header.role == Role::tensor;
   holder.is_small_view = smaller_than_storage(header);
   if (header.owner) holder.owner = label_text(*header.owner.get());
@@ -390,7 +390,7 @@ Holder holder_of_shown(const Header& header) {
 std::vector<Holder> holders_of(const Storage& storage) {
   std::vector<Holder> holders;
   for_each_holder([&](Header& header) {
-    if (header.storage == &storage) holders.push_back(holder_of_shown(header));
+    if (header.storage == &storage) holders.push_back(holder_of(header));
   });
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return a.is_small_view > b.is_small_view;
@@ -469,7 +469,7 @@ std::vector<Story> LeakCheck::survivors() const {
     if (!is_survivor(header)) return;
     const auto at = std::ranges::lower_bound(survivors, header.id, {}, &Survivor::id);
     if (at == survivors.end() || at->id != header.id) return;  // born meanwhile
-    stories[static_cast<std::size_t>(at - survivors.begin())] = detail::story_of_shown(header);
+    stories[static_cast<std::size_t>(at - survivors.begin())] = make_story(header);
   });
   for (std::size_t i = 0; i < stories.size(); ++i) {
     stories[i].other_holders = sharers.named_beside(survivors[i].storage, survivors[i].id);

@@ -2,8 +2,8 @@
 //
 // Only live bytes are counted as they change (peak and budgets need that moment); everything else
 // is read off the live headers when somebody asks, so an op pays for one counter. Listing takes a
-// handle and a pin on each header in turn: what it reads is whole, and exact when no other thread
-// is inside an op.
+// look and a pin on each header in turn: what it reads is whole, and exact when no other thread is
+// inside an op, whoever else is listing.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,10 @@ struct Pinned {  // gives back a pin that was taken
 // happens under a lock, and so does a look at saved values that are not one's own.
 RecursiveMutex& storage_moves() noexcept;
 
-// Calls visit(header) for every live holder, tensor or saved, held and pinned meanwhile.
+// Calls visit(header) for every header with bytes, tensor or saved, held and pinned meanwhile; also
+// for one whose owner has dropped it while another thread was looking.
 template <class Visit>
-void for_each_holder(Visit&& visit) {
+void for_each_header(Visit&& visit) {
   Slab<Header>::instance().for_each_live(
       [&](Header& header) {
         if (!try_pin(header)) return;
@@ -42,14 +43,15 @@ void for_each_holder(Visit&& visit) {
         if (header.role != Role::tensor) lock.lock();
         visit(header);
       },
-      [](Header* header) { release(header); });
+      end_look);
 }
 
-// Of a holder that for_each_holder shows: the handle that holds it meanwhile does not count.
-inline Story story_of_shown(const Header& header) {
-  Story story = make_story(header);
-  --story.handles;
-  return story;
+// For every live holder.
+template <class Visit>
+void for_each_holder(Visit&& visit) {
+  for_each_header([&](Header& header) {
+    if (header.owners() != 0) visit(header);
+  });
 }
 
 MemoryInfo memory_of(SessionState* session);  // null: the process
@@ -70,7 +72,7 @@ inline bool is_charged_to(const SessionState* session, const Storage& storage) n
   return session == nullptr || storage.session.load(std::memory_order_relaxed) == session;
 }
 
-Holder holder_of_shown(const Header& header);  // see story_of_shown
+Holder holder_of(const Header& header);
 std::vector<Holder> holders_of(const Storage& storage);
 
 // Tests only: the nth allocation from now fails as if memory had run out (0 turns it off).

@@ -96,13 +96,15 @@ class Survey {
   std::map<std::string, std::size_t> tapes_;
 };
 
+constexpr const char* kOutOfMemory = "OutOfMemoryError";
+
 std::string given_back(const Shortage& shortage) {
   std::string text;
   if (shortage.pooled_given_back != 0) {
     text = fmt::format("{} of free memory", bytes_text(shortage.pooled_given_back));
   }
   if (shortage.forms_given_back != 0) {
-    text += fmt::format("{}{} of prepared weights", text.empty() ? "" : " and ",
+    text += fmt::format("{}{} of forms of weights", text.empty() ? "" : " and ",
                         bytes_text(shortage.forms_given_back));
   }
   return text;
@@ -115,7 +117,7 @@ void raise_out_of_memory(const Shortage& shortage) {
   const std::size_t budget =
       session != nullptr ? session->budget.load(std::memory_order_relaxed) : pool({}).budget();
   ErrorRecord record = describe("allocate: {} requested", bytes_text(shortage.requested));
-  record.kind = "OutOfMemoryError";
+  record.kind = kOutOfMemory;
   if (budget != 0) {
     record.problem += session != nullptr
                           ? fmt::format(", the budget of {} is ", session_name(session))
@@ -146,7 +148,7 @@ void raise_out_of_memory(const Shortage& shortage) {
   OutOfMemoryError error(std::move(record), shortage.requested, budget, std::move(stories));
   // An operation that is the user's own call is told of by add_use, which knows its name.
   const UserCall& call = context().call;
-  if (call.op != nullptr) events::raised(error.what(), call.site, 0);
+  if (call.op != nullptr) events::raised(error, kOutOfMemory, call.site, 0);
   throw OutOfMemoryError(std::move(error));
 }
 
@@ -154,7 +156,7 @@ void add_use(OutOfMemoryError& error, std::source_location site, std::string_vie
   const auto& lines = error.lines();
   if (!lines.empty() && lines.back().what != error.op()) return;
   edit(error, [&](ErrorRecord& record) { record.lines = {used_line(site, std::string(op))}; });
-  events::raised(error.what(), user_site(site), 0);
+  events::raised(error, kOutOfMemory, user_site(site), 0);
 }
 
 }  // namespace tenure::detail

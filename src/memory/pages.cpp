@@ -1,8 +1,11 @@
 #include "memory/pages.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "memory/sanitizer.h"
@@ -12,8 +15,30 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
+// The system gives and takes pages of its own size: on some arm64 64 KiB, many of kPage.
+std::size_t system_page() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::size_t to_page_end(std::uintptr_t address) noexcept { return -address % system_page(); }
+
+struct WholePages {
+  std::byte* base;
+  std::size_t bytes;
+};
+
+// The system's pages that lie in a range whole. What the range has of others is zeroed here: asked
+// for a part of a page, the system takes all of it.
+WholePages whole_pages_in(std::byte* base, std::size_t bytes) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::size_t front = std::min(bytes, to_page_end(address));
+  const std::size_t back = (bytes - front) % system_page();
+  std::memset(base, 0, front);
+  std::memset(base + bytes - back, 0, back);
+  return {base + front, bytes - front - back};
+}
+
 // `bytes` at an address that is a multiple of `alignment`.
 std::byte* map_aligned(std::size_t bytes, std::size_t alignment, int flags) noexcept {
+  bytes += to_page_end(bytes);
   const std::size_t padded = bytes + alignment;
   void* raw =
       mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -40,8 +65,12 @@ std::byte* map_pages(std::size_t bytes) noexcept {
 }
 
 void unmap_pages(std::byte* base, std::size_t bytes) noexcept {
+  // Nothing else is mapped after it on its last page.
+  bytes += to_page_end(reinterpret_cast<std::uintptr_t>(base) + bytes);
+  const WholePages pages = whole_pages_in(base, bytes);
+  if (pages.bytes == 0) return;
   // A hole may be one mapping more than the system allows; then only the addresses stay taken.
-  if (munmap(base, bytes) != 0) empty_pages(base, bytes);
+  if (munmap(pages.base, pages.bytes) != 0) empty_pages(pages.base, pages.bytes);
 }
 
 std::byte* resize_pages(std::byte* base, std::size_t from, std::size_t to) noexcept {
@@ -61,7 +90,8 @@ std::byte* resize_pages(std::byte* base, std::size_t from, std::size_t to) noexc
 }
 
 void empty_pages(std::byte* base, std::size_t bytes) noexcept {
-  madvise(base, bytes, MADV_DONTNEED);
+  const WholePages pages = whole_pages_in(base, bytes);
+  if (pages.bytes != 0) madvise(pages.base, pages.bytes, MADV_DONTNEED);
 }
 
 std::byte* map_objects(std::size_t bytes) {

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kOwnPages = std::size_t{256} << 10;  // a span from here on is no region's
 constexpr std::size_t kSlack = std::size_t{12} << 20;      // may be kept whatever was live
 constexpr std::size_t kLeastKept = std::size_t{8} << 20;   // of free memory, whatever is reserved
+constexpr int kFurthestLoan = 16;                          // classes: four times the size
 constexpr std::size_t kStretch = 2;  // times what may be kept, until a load is another one
 
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -146,22 +147,25 @@ void Pool::list_head(Class& list) noexcept {
 Storage* Pool::allocate(std::size_t nbytes) {
   if (nbytes > std::size_t{1} << 46) return nullptr;
   const std::uint16_t index = size_class(nbytes);
-  Class& list = classes_[index];
-  list.lock.lock();
-  Storage* storage = pop(list);
-  list.lock.unlock();
+  lock_.lock();
+  Storage* storage = pop(classes_[index]);
+  if (storage != nullptr) [[likely]]
+    count_live(nbytes);
+  lock_.unlock();
   if (storage == nullptr) [[unlikely]] {
     storage = allocate_new(index, nbytes);
     if (storage == nullptr) return nullptr;
   }
   storage->nbytes = nbytes;
   ASAN_UNPOISON_MEMORY_REGION(storage->data, nbytes);
-  const std::size_t live = live_.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
-  std::size_t peak = peak_.load(std::memory_order_relaxed);
-  while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
-  }
   storage->handles.store(1, std::memory_order_release);
   return storage;
+}
+
+[[gnu::always_inline]] inline void Pool::count_live(std::size_t nbytes) noexcept {
+  const std::size_t live = live_.load(std::memory_order_relaxed) + nbytes;
+  live_.store(live, std::memory_order_relaxed);
+  if (live > peak_.load(std::memory_order_relaxed)) peak_.store(live, std::memory_order_relaxed);
 }
 
 [[gnu::noinline]] Storage* Pool::allocate_new(std::uint16_t index, std::size_t nbytes) {
@@ -169,6 +173,10 @@ Storage* Pool::allocate(std::size_t nbytes) {
   {
     const std::lock_guard guard(sizing_);
     storage = take_new(index, nbytes);
+    if (storage != nullptr) {
+      const std::lock_guard counts(lock_);
+      count_live(nbytes);
+    }
   }
   tell_size();
   return storage;
@@ -180,12 +188,13 @@ Storage* Pool::take_new(std::uint16_t index, std::size_t nbytes) {
   const std::size_t total = span_bytes(block);
   t_given_back = 0;
   {
-    const std::lock_guard guard(list.lock);  // another thread may have grown the class
+    const std::lock_guard guard(lock_);  // another thread may have grown the class
     if (Storage* storage = pop(list)) return storage;
   }
   update_limit(live_bytes() + nbytes);
   const std::size_t limit = limit_.load(std::memory_order_relaxed);
   if (taken_.load(std::memory_order_relaxed) + total > limit) {
+    if (Storage* storage = borrow(index, total)) return storage;
     if (Storage* storage = reshape(index, total)) return storage;
     give_back_beyond(limit - std::min(limit, total));
   }
@@ -206,13 +215,29 @@ Storage* Pool::make_room(std::uint16_t index, std::size_t total) {
   const bool over_budget = limit != 0 && reserved_bytes() + total > limit;
   const std::size_t wanted =
       over_budget ? reserved_bytes() + total - limit : std::numeric_limits<std::size_t>::max();
-  for (Class& list : classes_) list.lock.lock();
+  lock_.lock();
   Storage* storage = pop(classes_[index]);
   IntrusiveList<Span> spans;
   if (storage == nullptr) spans = detach_oldest(wanted, 0);
-  for (Class& list : classes_) list.lock.unlock();
+  lock_.unlock();
   t_given_back += retire(spans);
   return storage;
+}
+
+// A free block of a class somewhat larger, as it is. Where there is a budget, what it has too much
+// could be missing elsewhere.
+Storage* Pool::borrow(std::uint16_t index, std::size_t total) noexcept {
+  if (total < kOwnPages || budget() != 0) return nullptr;
+  for (int larger = index + 1; larger <= std::min(index + kFurthestLoan, kClasses - 1); ++larger) {
+    Class& list = classes_[static_cast<std::size_t>(larger)];
+    if (list.free_blocks.load(std::memory_order_relaxed) == 0) continue;
+    const std::lock_guard guard(lock_);
+    if (Storage* storage = pop(list)) {
+      storage->capacity = class_bytes(index);
+      return storage;
+    }
+  }
+  return nullptr;
 }
 
 // The block of another class's span, made to fit.
@@ -250,7 +275,7 @@ Span* Pool::take_near(std::uint16_t index) noexcept {
     for (const int near : {index + distance, index - distance}) {
       if (near < least || near >= kClasses) continue;
       Class& list = classes_[static_cast<std::size_t>(near)];
-      const std::lock_guard guard(list.lock);
+      const std::lock_guard guard(lock_);
       if (list.free_blocks.load(std::memory_order_relaxed) == 0) continue;
       list_head(list);
       Span* span = list.empty.back;
@@ -320,7 +345,7 @@ Storage* Pool::grow(std::uint16_t index, std::size_t total) {
   span->free = blocks - 1;
   if (blocks > 1) {
     Class& list = classes_[index];
-    const std::lock_guard guard(list.lock);
+    const std::lock_guard guard(lock_);
     add(list.free_blocks, span->free);
     list.partly.push_front(*span);
   }
@@ -339,23 +364,24 @@ void Pool::free_objects(Span& span) noexcept {
 
 void Pool::free(Storage* storage) noexcept {
   storage->session.store(nullptr, std::memory_order_relaxed);
-  live_.fetch_sub(storage->nbytes, std::memory_order_relaxed);
   storage->handles.store(0, std::memory_order_release);
   ASAN_POISON_MEMORY_REGION(storage->data, storage->capacity);
   Class& list = classes_[storage->size_class];
   Span* span = storage->span;
   bool emptied = false;
-  list.lock.lock();
+  lock_.lock();
+  live_.store(live_.load(std::memory_order_relaxed) - storage->nbytes, std::memory_order_relaxed);
   add(list.free_blocks, 1);
   if (list.single || span == list.current) {
     storage->next_free = list.head;
     list.head = storage;
     emptied = list.single;
+    if (emptied) storage->capacity = class_bytes(storage->size_class);  // it may have been lent
     if (emptied) span->emptied = grown_.load(std::memory_order_relaxed);
   } else {
     emptied = push_to_span(list, *span, *storage);
   }
-  list.lock.unlock();
+  lock_.unlock();
   if (emptied && taken_.load(std::memory_order_relaxed) > limit_.load(std::memory_order_relaxed))
       [[unlikely]] {
     give_back_excess();
@@ -451,9 +477,9 @@ std::size_t Pool::retire(IntrusiveList<Span> spans) noexcept {
 std::size_t Pool::give_back_beyond(std::size_t limit) noexcept {
   const std::size_t taken = taken_.load(std::memory_order_relaxed);
   if (taken <= limit || empty_bytes() <= kLeastKept) return 0;
-  for (Class& list : classes_) list.lock.lock();
+  lock_.lock();
   const IntrusiveList<Span> spans = detach_oldest(taken - limit, kLeastKept);
-  for (Class& list : classes_) list.lock.unlock();
+  lock_.unlock();
   return retire(spans);
 }
 
@@ -486,6 +512,7 @@ void Pool::update_limit(std::size_t live) noexcept {
 
 // Lets peak_ begin again.
 void Pool::note_peak() noexcept {
+  const std::lock_guard guard(lock_);
   const std::size_t peak = peak_.exchange(live_bytes(), std::memory_order_relaxed);
   told_peak_ = std::max(told_peak_, peak);
   load_peaks_[0] = std::max(load_peaks_[0], peak);
@@ -509,9 +536,9 @@ std::size_t Pool::trim() noexcept {
     note_peak();
     load_peaks_ = {};
     stretch_bytes_ = 0;
-    for (Class& list : classes_) list.lock.lock();
+    lock_.lock();
     const IntrusiveList<Span> spans = detach_oldest(std::numeric_limits<std::size_t>::max(), 0);
-    for (Class& list : classes_) list.lock.unlock();
+    lock_.unlock();
     returned = retire(spans);
     update_limit(live_bytes());
   }
@@ -521,11 +548,11 @@ std::size_t Pool::trim() noexcept {
 
 void Pool::lock() noexcept {
   sizing_.lock();
-  for (Class& list : classes_) list.lock.lock();
+  lock_.lock();
 }
 
 void Pool::unlock() noexcept {
-  for (Class& list : classes_) list.lock.unlock();
+  lock_.unlock();
   sizing_.unlock();
 }
 
@@ -536,8 +563,7 @@ void Pool::tell_size() noexcept {
 std::size_t Pool::pooled_bytes() noexcept {
   std::size_t bytes = 0;
   for (std::uint16_t index = 0; index < kClasses; ++index) {
-    Class& list = classes_[index];
-    const std::lock_guard guard(list.lock);
+    const Class& list = classes_[index];
     bytes += list.free_blocks.load(std::memory_order_relaxed) * class_bytes(index);
   }
   return bytes;

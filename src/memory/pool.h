@@ -13,11 +13,15 @@
 // use alone come to more, 8 MiB beside them). What was live at once counts for as long as the
 // load stays what it is: it is forgotten after the pool has grown by several times what it may
 // keep without coming near to it again, or when the user trims. A steady load does not grow, and
-// makes no system calls. Where a large block would be too much and one of nearly its size is free,
-// that one is resized: sizes that vary from step to step use the same pages again.
+// makes no system calls. Where a large block would be too much, a free one of up to four times its
+// size is lent instead, so that values of many sizes, one after another, live in the same few
+// blocks; or one of nearly its size is resized: sizes that vary from step to step use the same
+// pages again.
 //
-// Allocating and freeing take the lock of one class. All that changes how much is reserved happens
-// under one more, so that no thread fails for memory that another is about to give back.
+// Allocating and freeing take one lock, which is also what makes the count of live bytes and its
+// peak exact: a counter of their own would be two more locked instructions for an operation. All
+// that changes how much is reserved happens under one more, so that no thread fails for memory that
+// another is about to give back.
 #pragma once
 
 #include <array>
@@ -83,8 +87,7 @@ class Pool {
   // can so come and go without a look at it, and where a span has one block, all that were freed
   // since `empty` was last looked at. Any other span is in one of the two lists, or has no free
   // block.
-  struct alignas(64) Class {
-    SpinLock lock;
+  struct Class {
     bool single = false;  // its spans have one block; then only `head` and `empty` are used
     std::atomic<std::uint32_t> free_blocks{0};  // of all its spans
     Storage* head = nullptr;                    // the latest first, as everywhere here
@@ -94,7 +97,8 @@ class Pool {
     std::atomic<std::uint32_t> empty_pages{0};  // of the spans in `empty`
   };
 
-  // In these the caller has the class's lock.
+  // In these the caller has `lock_`.
+  void count_live(std::size_t nbytes) noexcept;
   static Storage* pop(Class& list) noexcept;
   static Storage* pop_from_lists(Class& list) noexcept;
   bool push_to_span(Class& list, Span& span, Storage& storage) noexcept;
@@ -102,9 +106,10 @@ class Pool {
   static void remove_empty(Class& list, Span& span) noexcept;
   void list_head(Class& list) noexcept;
 
-  // In these the caller has `sizing_`, and where it says so the lock of every class.
+  // In these the caller has `sizing_`, and where it says so `lock_`.
   Storage* take_new(std::uint16_t index, std::size_t nbytes);
   Storage* grow(std::uint16_t index, std::size_t total);
+  Storage* borrow(std::uint16_t index, std::size_t total) noexcept;
   Storage* reshape(std::uint16_t index, std::size_t total) noexcept;
   Span* take_near(std::uint16_t index) noexcept;
   void count(Span& span, std::size_t bytes, std::size_t tail_bytes) noexcept;
@@ -123,10 +128,11 @@ class Pool {
 
   Device device_;
   MemorySource source_;
-  std::array<Class, kClasses> classes_;
 
-  alignas(64) std::atomic<std::size_t> live_{0};
+  alignas(64) SpinLock lock_;         // of these
+  std::atomic<std::size_t> live_{0};  // others may look at the two
   std::atomic<std::size_t> peak_{0};  // of live_, since note_peak
+  std::array<Class, kClasses> classes_;
 
   alignas(64) std::atomic<std::size_t> taken_{0};  // reserved_, and the objects' bytes
   std::atomic<std::size_t> limit_{0};              // of taken_, as of the last look

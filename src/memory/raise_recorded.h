@@ -15,10 +15,7 @@ template <class E, class... Details>
                                  Details&&... details) {
   static_assert(std::is_same_v<E, BusyError> || std::is_same_v<E, TapeError>);
   E error(std::move(record), std::forward<Details>(details)...);
-  if (events::on()) {
-    constexpr const char* kName = std::is_same_v<E, BusyError> ? "BusyError" : "TapeError";
-    events::cold::raised(fmt::format("{}: {}", kName, error.what()), site, 0);
-  }
+  events::raised(error, std::is_same_v<E, BusyError> ? "BusyError" : "TapeError", site, 0);
   throw E(std::move(error));
 }
 

@@ -40,7 +40,7 @@ void dispose_listed(Scope& scope) noexcept {
       return;
     }
     // One whose last handle is being dropped on another thread dies of that.
-    const bool held = Slab<Header>::try_retain(*header);
+    const bool held = header->owners() != 0 && Slab<Header>::try_retain(*header);
     if (held) own_birth_scope(*header);
     unlink(*header);
     scope.lock.unlock();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <mutex>
 #include <ostream>
 
@@ -10,6 +12,7 @@
 #include "memory/ledger.h"
 #include "memory/raise_recorded.h"
 #include "memory/text.h"
+#include "memory/warn.h"
 #include "tenure/session.h"
 
 namespace tenure {
@@ -17,6 +20,53 @@ namespace detail {
 
 std::string session_name(const SessionState* session) {
   return session != nullptr ? label_text(*session->label.get()) : "the default session";
+}
+
+namespace {
+
+RecursiveMutex& doors() noexcept {
+  static ProcessMutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+bool SessionState::try_enter(Worker worker) {
+  const std::lock_guard lock(doors());
+  if (is_closed()) return false;
+  workers_.push_back(worker);
+  return true;
+}
+
+bool SessionState::leave(Worker worker) noexcept {
+  const std::lock_guard lock(doors());
+  const auto at = std::ranges::find(workers_, worker);
+  if (at == workers_.end()) return false;  // a fork came between, and it was left without it
+  workers_.erase(at);
+  return abandoned_ && is_left();
+}
+
+bool SessionState::is_left() noexcept {
+  std::erase_if(workers_, is_left_behind);
+  return workers_.empty();
+}
+
+std::size_t SessionState::inside() noexcept {
+  const std::lock_guard lock(doors());
+  return workers_.size();
+}
+
+bool SessionState::try_close() noexcept {
+  const std::lock_guard lock(doors());
+  if (is_closed() || !is_left()) return false;
+  closed_.store(true, std::memory_order_release);
+  return true;
+}
+
+bool SessionState::abandon() noexcept {
+  const std::lock_guard lock(doors());
+  abandoned_ = true;
+  return !is_closed() && is_left();
 }
 
 void raise_closed(const SessionState& session, std::string_view op, std::source_location site,
@@ -72,9 +122,9 @@ void end(Header& header, SessionState* session, std::source_location site) noexc
 
 void tell(const Header& header, SessionReport& report) {
   if (header.role == detail::Role::tensor) {
-    report.disposed.push_back(detail::story_of_shown(header));
+    report.disposed.push_back(make_story(header));
   } else if (!ends_with_session(header)) {
-    report.passed_on.push_back(detail::holder_of_shown(header));
+    report.passed_on.push_back(detail::holder_of(header));
   }
 }
 
@@ -90,7 +140,7 @@ SessionReport told_of(const SessionState* session) {
 
 // Of a session in which nobody works any more, so that nothing new comes to belong to it.
 void end_all(SessionState* session, std::source_location site) noexcept {
-  detail::for_each_holder([&](Header& header) {
+  detail::for_each_header([&](Header& header) {
     const auto concerns_it = [&] {
       return is_of(session, header) || detail::is_charged_to(session, *header.storage);
     };
@@ -110,7 +160,7 @@ void end_all(SessionState* session, std::source_location site) noexcept {
 
 // False when it was closed before. BusyError while somebody works in it.
 bool begin_closing(SessionState& session, std::source_location site) {
-  std::uint32_t inside = 0;
+  std::size_t inside = 0;
   while (inside == 0) {
     const std::lock_guard lock(
         detail::storage_moves());  // a transfer into it comes before or after
@@ -185,23 +235,60 @@ std::ostream& operator<<(std::ostream& out, const SessionReport& report) {
 }
 
 Session::Entered::Entered(Session& session, std::source_location site)
-    : state_(session.state_), outer_(detail::context().session) {
+    : state_(session.state_),
+      worker_(detail::this_thread()),
+      run_(nullptr),
+      home_(&detail::context()) {
+  auto run = std::make_unique<detail::SessionRun>(state_, home_->session, home_->runs, site);
   if (state_ != nullptr) {
-    if (!state_->try_enter()) {
+    if (!state_->try_enter(worker_)) {
       raise_closed(*state_, "run", site,
                    "run what is left before closing it, or make a new session.");
     }
     state_->ran_at.store(site);
-    state_->retain();  // a Session may be destroyed while it runs elsewhere
   }
-  detail::context().session = state_;
+  home_->session = state_;
+  home_->runs = run_ = run.release();
 }
 
 Session::Entered::~Entered() {
-  detail::context().session = outer_;
-  if (state_ == nullptr) return;
-  if (state_->leave()) detail::end_abandoned(*state_);
-  state_->release();
+  if (run_ == nullptr) return;
+  try {
+    leave();
+  } catch (const std::exception& error) {
+    detail::warn(error.what());
+  }
+}
+
+void Session::Entered::leave() {
+  detail::Context& current = detail::context();
+  detail::SessionRun& run = *std::exchange(run_, nullptr);
+  const bool is_here = home_ == &current;
+  const bool in_order = is_here && current.runs == &run;
+  std::vector<detail::Line> lines;
+  std::string name;
+  if (!in_order) {
+    name = detail::session_name(state_);
+    lines.push_back({"run", detail::site_text(run.site), "run"});
+    if (is_here) lines.push_back({"open", detail::site_text(current.runs->site), "run"});
+  }
+  const detail::SessionRef state(state_);
+  run.ended.store(true, std::memory_order_release);
+  while (is_here && current.runs != nullptr &&
+         current.runs->ended.load(std::memory_order_acquire)) {
+    const std::unique_ptr<detail::SessionRun> ended(current.runs);
+    current.session = ended->outer_session;
+    current.runs = ended->outer;
+  }
+  if (state_ != nullptr && state_->leave(worker_)) detail::end_abandoned(*state_);
+  if (in_order) return;
+  throw ScopeError(
+      describe(
+          "run: closed out of order: the run of {} ended {}", name,
+          is_here ? "while an inner one was open" : "on a thread or task that did not begin it")
+          .told(lines,
+                "runs of sessions end in the reverse order of their beginning. A coroutine that "
+                "waits inside one must be a tenure::Task."));
 }
 
 }  // namespace tenure

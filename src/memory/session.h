@@ -8,7 +8,9 @@
 #include <source_location>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "memory/fork.h"
 #include "memory/label.h"
 
 namespace tenure::detail {
@@ -28,52 +30,69 @@ struct SessionState {
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // How many work in it (runs, tasks, jobs), and whether it is closed, in one word: of a run and a
+  // Who works in it (runs, tasks, jobs), and whether it is closed, under one lock: of a run and a
   // close at the same time one comes first, and the other sees that.
-  bool try_enter() noexcept {  // false: it is closed
-    std::uint32_t gate = gate_.load(std::memory_order_relaxed);
-    do {
-      if ((gate & kClosed) != 0) return false;
-    } while (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire,
-                                          std::memory_order_relaxed));
-    return true;
-  }
+  bool try_enter(Worker worker);  // false: it is closed
   // True for the last to leave one that was abandoned, who has to end it.
-  bool leave() noexcept {
-    return gate_.fetch_sub(1, std::memory_order_acq_rel) == (kAbandoned | 1);
-  }
-  std::uint32_t inside() const noexcept {
-    return gate_.load(std::memory_order_relaxed) & ~(kClosed | kAbandoned);
-  }
-  bool is_closed() const noexcept { return (gate_.load(std::memory_order_acquire) & kClosed) != 0; }
+  bool leave(Worker worker) noexcept;
+  std::size_t inside() noexcept;
+  bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   // False when somebody is inside, or it was closed before.
-  bool try_close() noexcept {
-    std::uint32_t nobody = 0;
-    return gate_.compare_exchange_strong(nobody, kClosed, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed);
-  }
+  bool try_close() noexcept;
   // After try_close(): it goes on.
-  void reopen() noexcept { gate_.fetch_and(~kClosed, std::memory_order_release); }
-  // Its Session object is gone. True when nobody is inside, and the caller has to end it.
-  bool abandon() noexcept { return gate_.fetch_or(kAbandoned, std::memory_order_acq_rel) == 0; }
+  void reopen() noexcept { closed_.store(false, std::memory_order_release); }
+  // Its Session object is gone. True when the caller has to end it: it is open and nobody inside.
+  bool abandon() noexcept;
 
  private:
-  static constexpr std::uint32_t kClosed = 1u << 31;
-  static constexpr std::uint32_t kAbandoned = 1u << 30;  // the Session object is gone
-  std::atomic<std::uint32_t> gate_{0};
+  bool is_left() noexcept;
+
+  std::vector<Worker> workers_;
+  std::atomic<bool> closed_{false};
+  bool abandoned_ = false;
 };
 
 // Ends one that was abandoned, and that nobody is in.
 void end_abandoned(SessionState& session) noexcept;
 
+// Keeps one from being deleted; null: the default one, which never is.
+class SessionRef {
+ public:
+  explicit SessionRef(SessionState* session) : session_(session) {
+    if (session_ != nullptr) session_->retain();
+  }
+  ~SessionRef() {
+    if (session_ != nullptr) session_->release();
+  }
+  SessionRef(const SessionRef&) = delete;
+  SessionRef& operator=(const SessionRef&) = delete;
+
+ private:
+  SessionState* session_;
+};
+
+// A run of a session that is open in a context. One that ends before inner ones do is left for
+// these to take away.
+struct SessionRun {
+  SessionRun(SessionState* session, SessionState* outside, SessionRun* run,
+             std::source_location began)
+      : held(session), outer_session(outside), outer(run), site(began) {}
+
+  const SessionRef held;  // its Session may be destroyed while it runs
+  SessionState* outer_session;
+  SessionRun* outer;
+  std::source_location site;
+  std::atomic<bool> ended{false};
+};
+
 // Work in the session that is current where this is made, done elsewhere or later: the session
 // stays open for it. Whoever makes one is inside, so that there is nothing to refuse.
 class SessionStay {
  public:
-  explicit SessionStay(SessionState* current) noexcept : session_(current) {
+  SessionStay(SessionState* current, Worker worker) : session_(current), worker_(worker) {
     if (session_ == nullptr) return;
+    session_->try_enter(worker_);
     session_->retain();
-    session_->try_enter();
   }
   ~SessionStay() { leave(); }
   SessionStay(const SessionStay&) = delete;
@@ -82,12 +101,13 @@ class SessionStay {
   void leave() noexcept {
     SessionState* left = std::exchange(session_, nullptr);
     if (left == nullptr) return;
-    if (left->leave()) end_abandoned(*left);
+    if (left->leave(worker_)) end_abandoned(*left);
     left->release();
   }
 
  private:
   SessionState* session_;
+  const Worker worker_;
 };
 
 // Whether what the library holds for somebody (a function's capture, a tape's value) may be used in

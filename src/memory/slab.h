@@ -2,7 +2,8 @@
 //
 // That promise lets a thread look at an object that another is freeing: it reads the object's
 // `handles` count, which is 0 for a free one, and may take a handle only by raising it from a
-// number above 0. It also lets all live objects be listed without keeping a list of them.
+// number above 0. It also lets all live objects be listed without keeping a list of them; who lists
+// takes a look, a handle that the object may count apart.
 //
 // Free objects wait in a per-thread cache, so that making and dropping a tensor takes no lock; a
 // cache that grows past its bound gives half of it back.
@@ -14,7 +15,8 @@
 // chunk, and while somebody lists, no pages go back. So whoever looks at an object by any other way
 // than listing must know that it is not free, or T must be one that keeps its pages.
 //
-// T needs `T* next_free`, and to be listed `std::atomic<std::uint32_t> handles` (0 while free).
+// T needs `T* next_free`, and to be listed an atomic `handles` (0 while free) and `kLook`, by which
+// a look raises it.
 #pragma once
 
 #include <algorithm>
@@ -71,10 +73,10 @@ class Slab {
     give_back_beyond(0);
   }
 
-  // Calls visit(object) for every object that is live at some moment during the call, holding a
-  // handle on it meanwhile. `release(object)` gives the handle back.
-  template <class Visit, class Release>
-  void for_each_live(Visit&& visit, Release&& release) {
+  // Calls visit(object) for every object that is live at some moment during the call, with a look
+  // on it meanwhile. `end_look(object)` gives the look back.
+  template <class Visit, class EndLook>
+  void for_each_live(Visit&& visit, EndLook&& end_look) {
     const Listing listing{listings_};
     for (Block* block = blocks_.load(std::memory_order_acquire); block != nullptr;
          block = block->next) {
@@ -83,8 +85,8 @@ class Slab {
         if (block->chunks[i].is_gone.load()) continue;
         T* objects = objects_of(*block, i);
         for (int k = 0; k < kChunkObjects; ++k) {
-          if (!try_retain(objects[k])) continue;
-          const Held<Release> held{objects[k], release};
+          if (!try_raise(objects[k], T::kLook)) continue;
+          const Look<EndLook> look{objects[k], end_look};
           visit(objects[k]);
         }
       }
@@ -114,24 +116,27 @@ class Slab {
     return taken_.load(std::memory_order_relaxed) - static_cast<std::size_t>(t_cache.count);
   }
 
-  static bool try_retain(T& object) noexcept {
-    std::uint32_t count = object.handles.load(std::memory_order_relaxed);
+  static bool try_retain(T& object) noexcept { return try_raise(object, 1); }
+
+ private:
+  template <class EndLook>
+  struct Look {  // visit may throw
+    T& object;
+    EndLook& end_look;
+    ~Look() { end_look(&object); }
+  };
+
+  template <class Count>
+  static bool try_raise(T& object, Count by) noexcept {
+    auto count = object.handles.load(std::memory_order_relaxed);
     while (count != 0) {
-      if (object.handles.compare_exchange_weak(count, count + 1, std::memory_order_acquire,
+      if (object.handles.compare_exchange_weak(count, count + by, std::memory_order_acquire,
                                                std::memory_order_relaxed)) {
         return true;
       }
     }
     return false;
   }
-
- private:
-  template <class Release>
-  struct Held {  // visit may throw
-    T& object;
-    Release& release;
-    ~Held() { release(&object); }
-  };
 
   struct Listing {
     explicit Listing(std::atomic<int>& count) : listings(count) { listings.fetch_add(1); }

@@ -24,7 +24,7 @@ struct Storage {
   Device device;
   std::byte* data = nullptr;
   std::size_t nbytes = 0;                       // asked for
-  std::size_t capacity = 0;                     // of the block; 0 for memory from outside
+  std::size_t capacity = 0;                     // what it is charged for; 0: memory from outside
   std::atomic<SessionState*> session{nullptr};  // charged; changes under storage_moves()
   Span* span = nullptr;
   Storage* next_free = nullptr;

@@ -73,9 +73,11 @@ void add_holders(std::vector<Line>& lines, const Story& story, std::string_view 
 // A recording is told of an error about a life, then it is thrown.
 template <class E>
 [[noreturn]] void throw_life(ErrorRecord&& record, Story story, std::source_location site) {
-  record.kind = std::is_same_v<E, DisposedError> ? "DisposedError" : "InaccessibleTensorError";
+  constexpr const char* kType =
+      std::is_same_v<E, DisposedError> ? "DisposedError" : "InaccessibleTensorError";
+  record.kind = kType;
   E error(std::move(record), std::move(story), user_site(site));
-  events::raised(error.what(), error.used_at(), error.story().id);
+  events::raised(error, kType, error.used_at(), error.story().id);
   throw E(std::move(error));
 }
 
@@ -207,7 +209,7 @@ Story make_story(const Header& header) {
     story.birth.scope = scope->text;
     story.birth.scope_site = scope->site;
   }
-  story.handles = header.handles.load(std::memory_order_relaxed);
+  story.handles = header.owners();
   const CallStacks* stacks = header.stacks.load(std::memory_order_acquire);
   if (stacks != nullptr) story.birth_stack = stacks->birth;
   std::uint32_t life = header.life.load(std::memory_order_acquire);
@@ -408,7 +410,11 @@ std::string Story::title() const { return detail::title_of(*this, to_string(shap
 
 std::string Story::text() const {
   std::vector<detail::Line> lines = detail::life_lines(*this);
-  if (!death) lines.push_back({"alive", ""});
+  if (!death && traced_in.empty()) lines.push_back({"alive", ""});
+  if (!death && !traced_in.empty()) {
+    lines.push_back(
+        {"symbolic", fmt::format("a value of {}, which only its calls have", traced_in)});
+  }
   detail::add_holders(lines, *this, "", "");
   std::string text = fmt::format("{}\n\n{}\n", title(), detail::table(lines));
   for (const std::string& stack : detail::stacks_text(*this)) text += fmt::format("\n{}\n", stack);

@@ -54,7 +54,19 @@ void warn(std::string_view message) {
     ~Warning() { t_warning = false; }
   } const warning;
   const UsersContext users;
-  write(message);
+  // Warnings come from destructors too.
+  const auto failed = [&](const char* why) {
+    std::fputs(
+        fmt::format("tenure: {}\ntenure: the warning sink failed: {}\n", message, why).c_str(),
+        stderr);
+  };
+  try {
+    write(message);
+  } catch (const std::exception& error) {
+    failed(error.what());
+  } catch (...) {
+    failed("an exception that is no std::exception");
+  }
 }
 
 void warn_after_start(std::string message) {

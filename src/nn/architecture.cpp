@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "core/raise.h"
 #include "nn/containers.h"
@@ -70,12 +71,10 @@ std::string SequentialModel::config() const {
 std::string GraphModel::config() const {
   const NodeNames names(structure_);
   std::vector<std::pair<Layer, Json>> layers;  // with its inbound nodes
+  std::unordered_map<const LayerBase*, std::size_t> rows;
   for (const auto& call : structure_.calls) {
-    auto row = std::ranges::find(layers, call->layer, [](const auto& pair) { return pair.first; });
-    if (row == layers.end()) {
-      layers.emplace_back(call->layer, Json::array());
-      row = layers.end() - 1;
-    }
+    const auto [row, is_new] = rows.try_emplace(&LayerAccess::base(call->layer), layers.size());
+    if (is_new) layers.emplace_back(call->layer, Json::array());
     if (call->inputs.empty()) continue;
     Json inbound = Json::array();
     for (const Node& input : call->inputs) {
@@ -83,7 +82,8 @@ std::string GraphModel::config() const {
       name.push_back(Json::object());
       inbound.push_back(std::move(name));
     }
-    row->second.push_back(std::move(inbound));
+    if (call->training) inbound[0][3]["training"] = *call->training;
+    layers[row->second].second.push_back(std::move(inbound));
   }
   Json list = Json::array(), inputs = Json::array(), outputs = Json::array();
   for (const auto& [layer, inbound] : layers) {
@@ -101,15 +101,6 @@ std::string GraphModel::config() const {
 
 namespace {
 
-// More than any model has; nodes hold one another, and chains of them must fit the stack.
-constexpr std::size_t kMostCalls = 10'000;
-
-void check_count(std::size_t calls) {
-  if (calls > kMostCalls) {
-    raise<ValueError>("model: {} layers and calls of them, more than {}", calls, kMostCalls);
-  }
-}
-
 std::string name_in(const Json& config) {
   std::string name;
   ConfigReader(config, "model")("name", name);
@@ -119,7 +110,8 @@ std::string name_in(const Json& config) {
 void read_trainable(const Json& config, const Layer& model) {
   bool trainable = true;
   ConfigReader(config, "model")("trainable", trainable);
-  if (!trainable) model.set_trainable(false);
+  // Those in it have told for themselves.
+  if (!trainable) LayerAccess::state(model).trainable = false;
 }
 
 }  // namespace
@@ -127,7 +119,6 @@ void read_trainable(const Json& config, const Layer& model) {
 Layer sequential_from_json(const Json& config) {
   // Older files have the list of layers in the place of the config.
   const Json& list = config.is_array() ? config : member(config, "layers");
-  check_count(list.size());
   if (!list.is_array()) broken("layers should be a list", list);
   std::vector<Layer> layers;
   for (const Json& each : list) layers.push_back(layer_from_json(each, "Sequential: layers"));
@@ -162,22 +153,33 @@ std::vector<Reference> references(const Json& json) {
   return list;
 }
 
+// The arguments of a call stand behind its first node.
+NodeOptions options_in(const Json& call) {
+  NodeOptions options;
+  const bool is_list = call.is_array() && !call.empty() && call[0].is_array();
+  const Json& first = is_list ? call[0] : call;
+  if (first.is_array() && first.size() > 3 && first[3].is_object()) {
+    ConfigReader(first[3], "inbound_nodes")("training", options.training);
+  }
+  return options;
+}
+
 class GraphReader {
  public:
   explicit GraphReader(const Json& config) {
     const Json& list = member(config, "layers");
     if (!list.is_array()) broken("layers should be a list", list);
-    check_count(list.size());
-    std::size_t calls = list.size();
     for (const Json& each : list) {
       const Layer layer = layer_from_json(each, "Functional: layers");
       const std::string file_name = name_in(each);
       const std::string name = file_name.empty() ? layer.name() : file_name;
-      Pending pending{layer, {}, {}, {}};
+      Pending pending{layer, {}, {}, {}, {}};
       if (const auto inbound = each.find("inbound_nodes"); inbound != each.end()) {
         if (!inbound->is_array()) broken("inbound_nodes should be a list", *inbound);
-        check_count(calls += inbound->size());
-        for (const Json& call : *inbound) pending.inputs.push_back(noted(references(call)));
+        for (const Json& call : *inbound) {
+          pending.inputs.push_back(noted(references(call)));
+          pending.options.push_back(options_in(call));
+        }
       }
       pending.visiting.resize(pending.inputs.size());
       if (!layers_.emplace(name, std::move(pending)).second) {
@@ -195,6 +197,7 @@ class GraphReader {
   struct Pending {
     Layer layer;
     std::vector<std::vector<Reference>> inputs;  // per call
+    std::vector<NodeOptions> options;            // likewise
     std::map<std::size_t, std::vector<Node>> outputs;
     std::vector<bool> visiting;  // per call
   };
@@ -264,9 +267,8 @@ class GraphReader {
       }
       if (pending->inputs.empty()) {
         const LayerOptions& options = LayerAccess::base(pending->layer).layer_options();
-        const auto input = std::make_shared<const NodeCall>(
-            NodeCall{pending->layer, {}, {{options.batch_input_shape, options.dtype}}, {}});
-        pending->outputs[call] = {LayerAccess::node(input, 0)};
+        pending->outputs[call] = {
+            input_node(pending->layer, {options.batch_input_shape, options.dtype}, {})};
         continue;
       }
       const std::size_t before = stack.size();
@@ -282,7 +284,7 @@ class GraphReader {
       }
       std::vector<Node> inputs;
       for (const Reference& input : pending->inputs[call]) inputs.push_back(known_node(input));
-      pending->outputs[call] = pending->layer.apply(std::move(inputs), std::source_location());
+      pending->outputs[call] = pending->layer.apply(std::move(inputs), pending->options[call], {});
     }
     return known_node(wanted);
   }

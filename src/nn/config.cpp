@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/raise.h"
-#include "memory/warn.h"
+#include "memory/user_site.h"
 #include "nn/containers.h"
+#include "nn/copy_scope.h"
 #include "nn/parts.h"
 #include "tenure/nn/core_layers.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
 
+// In the order of the constants.
 constexpr std::array<const char*, 2> kCurves{"ROC", "PR"};
 constexpr std::array<const char*, 4> kReductions{"sum_over_batch_size", "sum", "none",
                                                  "mean_with_sample_weight"};
@@ -36,14 +38,14 @@ T& value_at(T* at) {
   return *at;
 }
 Numbers value_at(const Numbers& at) { return at; }
-Margins value_at(const Margins& at) { return at; }
+MarginField value_at(const MarginField& at) { return at; }
 
 template <class T>
 void assign(T* to, const T* from) {
   *to = *from;
 }
 void assign(const Numbers& to, const Numbers& from) { to.list = from.list; }
-void assign(const Margins& to, const Margins& from) { to.pairs = from.pairs; }
+void assign(const MarginField& to, const MarginField& from) { to.pairs = from.pairs; }
 
 // ---- Writing
 
@@ -51,9 +53,29 @@ Json named_json(const std::string& class_name, const std::string& config) {
   return {{"class_name", class_name}, {"config", Json::parse(config)}};
 }
 
+constexpr const char* kKept = "kept";  // of a CopyScope
+
+template <class P>
+Json kept_json(const P& part) {
+  CopyScope* const copies = CopyScope::current();
+  return copies != nullptr ? Json{{kKept, copies->keep(part)}} : Json(nullptr);
+}
+
+template <class P>
+bool take_kept(const Json& json, P& part) {
+  const CopyScope* const copies = CopyScope::current();
+  if (copies == nullptr || !json.is_object() || !json.contains(kKept)) return false;
+  const P* kept = copies->kept<P>(json[kKept].template get<std::size_t>());
+  if (kept != nullptr) part = *kept;
+  return kept != nullptr;
+}
+
 template <class P>
 Json part_json(const P& part, const std::string& what) {
   if (part.class_name().empty()) {
+    if constexpr (kIsKept<P>) {
+      if (const Json kept = kept_json(part); !kept.is_null()) return kept;
+    }
     raise<UnsupportedError>("{}: a function of your own cannot be written to a file", what);
   }
   return named_json(part.class_name(), part.config());
@@ -68,6 +90,7 @@ Json json_of(const std::string& value) { return value; }
 Json json_of(const std::vector<double>& value) { return value; }
 Json json_of(const Shape& value) { return to_json(value); }
 Json json_of(DType value) { return std::string(name(value)); }
+Json json_of(const DTypePolicy& value) { return json_of(value.weight_dtype()); }
 Json json_of(Curve value) { return kCurves[static_cast<std::size_t>(value)]; }
 Json json_of(Reduction value) { return kReductions[static_cast<std::size_t>(value)]; }
 Json json_of(Summation value) { return kSummations[static_cast<std::size_t>(value)]; }
@@ -78,13 +101,14 @@ Json json_of(const Numbers& value) {
   for (const std::int64_t number : value.list) list.push_back(number);
   return list;
 }
-Json json_of(const Margins& value) {
+Json json_of(const MarginField& value) {
   Json list = Json::array();
   for (const auto& [before, after] : value.pairs) list.push_back(Json::array({before, after}));
   return value.axes == 1 && list.size() == 1 ? list[0] : list;
 }
 Json json_of(const ActivationFn& value) {
   if (value.name().empty()) {
+    if (const Json kept = kept_json(value); !kept.is_null()) return kept;
     raise<UnsupportedError>("activation: a function of your own cannot be written to a file");
   }
   return value.name();
@@ -104,6 +128,7 @@ Json json_of(const LearningRate& value) {
 }
 Json json_of(const LambdaFn& value) {
   if (value.name().empty()) {
+    if (const Json kept = kept_json(value); !kept.is_null()) return kept;
     raise<UnsupportedError>(
         "Lambda: a function cannot be written to a file unless register_lambda gave it a name");
   }
@@ -155,6 +180,7 @@ void part_from_json(const Json& json, const std::string& what, P& part,
     part = P();
     return;
   }
+  if (take_kept(json, part)) return;
   const auto [name, config] = named_config(json, what);
   part = make(name, ConfigReader(config, what));
 }
@@ -166,7 +192,7 @@ void choice_from_json(const Json& json, const std::string& what, E& value,
                            : json.is_string() ? json.get<std::string>()
                                               : json.dump();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (word == names[i]) {
+    if (plain_name(word) == plain_name(names[i])) {
       value = static_cast<E>(i);
       return;
     }
@@ -231,13 +257,6 @@ void from_json(const Json& json, const std::string& what, Shape& value) {
   }
 }
 void from_json(const Json& json, const std::string& what, DType& value) {
-  // Keras 3 writes a policy.
-  if (json.is_object()) {
-    const Json config = json.value("config", Json::object());
-    if (!config.is_object() || !config.contains("name")) wrong(what, "a dtype", json);
-    from_json(config["name"], what, value);
-    return;
-  }
   if (json.is_null()) return;
   if (!json.is_string()) wrong(what, "a dtype", json);
   for (int i = 0; i < kDTypeCount; ++i) {
@@ -247,6 +266,22 @@ void from_json(const Json& json, const std::string& what, DType& value) {
     }
   }
   wrong(what, "a dtype", json);
+}
+void from_json(const Json& json, const std::string& what, DTypePolicy& value) {
+  // Keras 3 writes a policy.
+  if (json.is_object()) {
+    const Json config = json.value("config", Json::object());
+    if (!config.is_object() || !config.contains("name")) wrong(what, "a dtype", json);
+    from_json(config["name"], what, value);
+    return;
+  }
+  if (json.is_string() && json.get<std::string>().starts_with("mixed_")) {
+    value = DTypePolicy(json.get<std::string>());
+    return;
+  }
+  DType dtype = DType::float32;
+  from_json(json, what, dtype);
+  value = dtype == DType::float32 ? DTypePolicy() : DTypePolicy(dtype);
 }
 void from_json(const Json& json, const std::string&, std::optional<std::uint64_t>& value) {
   value.reset();
@@ -281,7 +316,7 @@ void from_json(const Json& json, const std::string& what, const Numbers& value) 
   // TensorFlow.js writes an open size as null.
   for (const Json& each : json) value.list.push_back(each.is_null() ? kAny : whole(each, what));
 }
-void from_json(const Json& json, const std::string& what, const Margins& value) {
+void from_json(const Json& json, const std::string& what, const MarginField& value) {
   value.pairs.clear();
   const auto pair_of = [&](const Json& each) {
     if (!each.is_array()) return std::pair(whole(each, what), whole(each, what));
@@ -311,6 +346,7 @@ void from_json(const Json& json, const std::string& what, Reduction& value) {
   }
 }
 void from_json(const Json& json, const std::string& what, ActivationFn& value) {
+  if (take_kept(json, value)) return;
   if (json.is_null()) {
     value = {};
   } else if (json.is_string()) {
@@ -338,6 +374,7 @@ void from_json(const Json& json, const std::string&, LearningRate& value) {
   }
 }
 void from_json(const Json& json, const std::string& what, LambdaFn& value) {
+  if (take_kept(json, value)) return;
   std::string name;
   from_json(json, what, name);
   value = LambdaFn(name);
@@ -373,9 +410,6 @@ Json with_keras_names(const std::string& optimizer, const Json& config) {
   // TensorFlow.js's name for rho; in Keras's older files something else stands beside it.
   if (plain_name(optimizer) == "rmsprop" && !named.contains("rho") && named.contains("decay")) {
     named["rho"] = named["decay"];
-  }
-  if (named.value("use_ema", Json(false)) == Json(true)) {
-    tenure::detail::warn("optimizer: use_ema in a file has no effect");
   }
   return named;
 }
@@ -450,11 +484,16 @@ void raise_no_such(const std::string& what, const std::string& name, const std::
   raise<ValueError>("{}: no such one: \"{}\" (there are: {})", what, name, known);
 }
 
-void common_fields(Fields& visit, std::string& name, bool& trainable, DType& dtype,
+void common_fields(Fields& visit, std::string& name, bool& trainable, DTypePolicy& dtype,
                    const Shape& input_shape, Shape& batch_input_shape) {
   visit("name", name);
   visit("trainable", trainable);
   visit("dtype", dtype);
+  // Files of others say float32 of every layer, which is no choice; one that was made is told here.
+  std::optional<std::string> policy;
+  if (dtype.is_mixed() || (dtype.given() && dtype == DType::float32)) policy = dtype.name();
+  if (visit.reads() || policy) visit("dtype_policy", policy);
+  if (visit.reads() && policy) dtype = DTypePolicy(*policy);
   Shape batch = batch_input_shape;
   if (batch.rank() == 0 && input_shape.rank() > 0) {
     batch.push_back(kAny);
@@ -488,11 +527,19 @@ Layer layer_from_json(const Json& json, const std::string& what) {
 }
 
 Layer copy_of(const Layer& layer) {
+  const CopyScope functions;
   return layer_from_json(layer.class_name(), Json::parse(layer.config()));
 }
 
 Optimizer optimizer_from_json(const Json& json) {
   const auto [name, config] = named_config(json, "optimizer");
+  if (plain_name(name) == "lossscaleoptimizer") {
+    ConfigReader visit(config, name);
+    visit.need({"inner_optimizer"});
+    LossScaleOptimizerOptions options;
+    TENURE_FIELDS(visit, options, name, initial_scale, dynamic_growth_steps);
+    return LossScaleOptimizer(optimizer_from_json(config["inner_optimizer"]), std::move(options));
+  }
   return optimizer_named(name, ConfigReader(with_keras_names(name, config), name));
 }
 
@@ -529,3 +576,22 @@ Json to_json(const Metric& metric) {
 }
 
 }  // namespace tenure::nn::detail
+
+namespace tenure::nn {
+
+template <class E>
+E Choice<E>::named(const std::string& name, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  constexpr const char* kWhat = std::is_same_v<E, Curve>       ? "curve"
+                                : std::is_same_v<E, Reduction> ? "reduction"
+                                                               : "summation_method";
+  E choice{};
+  detail::from_json(name, kWhat, choice);
+  return choice;
+}
+
+template struct Choice<Curve>;
+template struct Choice<Reduction>;
+template struct Choice<Summation>;
+
+}  // namespace tenure::nn

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 #include "nn/fields.h"
 #include "nn/layer_state.h"
@@ -17,7 +19,7 @@ class Schedule;
 
 namespace tenure::nn::detail {
 
-void common_fields(Fields& visit, std::string& name, bool& trainable, DType& dtype,
+void common_fields(Fields& visit, std::string& name, bool& trainable, DTypePolicy& dtype,
                    const Shape& input_shape, Shape& batch_input_shape);
 
 // The settings that every layer has, and this one's.
@@ -58,6 +60,7 @@ Layer make_layer(Fields& settings) {
   return L(std::move(options));
 }
 const LayerRow* find_layer(const std::string& class_name);  // or null
+std::vector<std::string> layer_names();                     // of those that have a class
 // One that the user registered; `config` is a JSON object.
 Layer make_registered_layer(const std::string& class_name, const std::string& config);
 Layer copy_of(const Layer& layer);  // another with the same settings

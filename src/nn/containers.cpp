@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/raise.h"
 #include "memory/context.h"
@@ -48,57 +49,106 @@ std::vector<Tensor> give(std::vector<Flow> flows, const Call& call) {
   return values;
 }
 
-void check_names(const std::vector<Layer>& layers, const LayerBase& model) {
-  std::set<std::string> names;
-  for (const Layer& layer : layers) {
-    if (!names.insert(layer.name()).second) {
-      raise<ValueError>("{}: two layers are called \"{}\": give one another name",
-                        layer_text(model), layer.name());
-    }
+[[noreturn]] void raise_same_name(const LayerBase& model, const std::string& name) {
+  raise<ValueError>("{}: two layers are called \"{}\": give one another name", layer_text(model),
+                    name);
+}
+
+// From an axis on; `missing`: without so many of the first.
+bool fits(const Shape& shape, const Shape& declared, int from, int missing = 0) {
+  if (shape.rank() + missing != declared.rank()) return false;
+  for (int axis = from; axis < declared.rank(); ++axis) {
+    if (declared[axis] != kAny && declared[axis] != shape[axis - missing]) return false;
   }
+  return true;
 }
 
 }  // namespace
+
+void check_input(const Node& declared, const Tensor& input, int from) {
+  const Shape shape = spec_of(input).shape;
+  if (fits(shape, declared.shape(), from)) return;
+  const bool of_data = LayerAccess::call(declared)->of_data;
+  const char* remedy = of_data ? "its sizes are those of the first data that it was given: give it "
+                                 "such examples, or make a new model."
+                               : "give it examples of that shape, or declare the model for these.";
+  if (fits(shape, declared.shape(), 1, 1)) remedy = kOneExample;
+  throw ShapeError(describe("input \"{}\" {} {} (-1: any size), was given {}",
+                            declared.layer().name(), of_data ? "was built for" : "is declared",
+                            declared.shape(), shape)
+                       .told({}, remedy));
+}
 
 // ---- GraphModel
 
 GraphModel::GraphModel(std::vector<Node> inputs, std::vector<Node> outputs,
                        const ModelOptions& options)
-    : Container({.name = options.name}) {
+    : Container({.name = options.name, .trainable = options.trainable}) {
+  complete(*this);  // what is refused is so under its name
   structure_.inputs = std::move(inputs);
   structure_.outputs = std::move(outputs);
   if (structure_.outputs.empty()) raise<ValueError>("Model: it has no outputs");
+  std::unordered_set<const NodeCall*> calls;
   for (const Node& input : structure_.inputs) {
     if (!LayerAccess::call(input)->inputs.empty()) {
       raise<ValueError>("Model: an input of it is an output of {}: begin with Input",
                         layer_text(LayerAccess::base(input.layer())));
     }
+    if (!calls.insert(LayerAccess::call(input).get()).second) {
+      raise<ValueError>("Model: input \"{}\" is given twice: give each once", input.layer().name());
+    }
     structure_.calls.push_back(LayerAccess::call(input));
   }
-  for (const Node& output : structure_.outputs) visit(LayerAccess::call(output));
+  add_calls();
   make_steps();
 }
 
-void GraphModel::visit(const std::shared_ptr<const NodeCall>& call) {
-  if (std::ranges::find(structure_.calls, call) != structure_.calls.end()) return;
-  if (call->inputs.empty()) {
-    raise<ValueError>("Model: an output depends on the input \"{}\", which is none of the model's",
-                      call->layer.name());
+// Those that the outputs need, each after what it needs, in the order of its arguments. On a stack
+// of our own: a chain of calls may be longer than the thread's is deep.
+void GraphModel::add_calls() {
+  struct Visit {
+    std::shared_ptr<const NodeCall> call;
+    std::size_t next = 0;  // of its inputs
+  };
+  std::vector<Visit> stack;
+  std::unordered_set<const NodeCall*> seen;
+  for (const auto& call : structure_.calls) seen.insert(call.get());
+  const auto enter = [&](const Node& node) {
+    const std::shared_ptr<const NodeCall>& call = LayerAccess::call(node);
+    if (!seen.insert(call.get()).second) return;
+    if (call->inputs.empty()) {
+      raise<ValueError>(
+          "Model: an output depends on the input \"{}\", which is none of the model's",
+          call->layer.name());
+    }
+    stack.push_back({call});
+  };
+  for (const Node& output : structure_.outputs) {
+    enter(output);
+    while (!stack.empty()) {
+      Visit& last = stack.back();
+      if (last.next < last.call->inputs.size()) {
+        enter(last.call->inputs[last.next++]);
+        continue;
+      }
+      structure_.calls.push_back(std::move(last.call));
+      stack.pop_back();
+    }
   }
-  for (const Node& input : call->inputs) visit(LayerAccess::call(input));
-  structure_.calls.push_back(call);
 }
 
 void GraphModel::make_steps() {
-  std::map<const NodeCall*, std::size_t> first;  // of a call's outputs among all values
-  std::vector<Layer> layers;
+  std::unordered_map<const NodeCall*, std::size_t> first;  // of a call's outputs among all values
+  std::unordered_map<std::string, const LayerBase*> names;
   for (const auto& call : structure_.calls) {
-    if (std::ranges::find(layers, call->layer) == layers.end()) layers.push_back(call->layer);
+    const LayerBase* layer = &LayerAccess::base(call->layer);
+    if (names.try_emplace(layer->name(), layer).first->second != layer) {
+      raise_same_name(*this, layer->name());
+    }
     first[call.get()] = values_;
     values_ += call->outputs.size();
   }
-  check_names(layers, *this);
-  for (const Layer& layer : layers) LayerAccess::add_layer(*this, layer);
+  for (const auto& call : structure_.calls) LayerAccess::add_layer(*this, call->layer);
   const auto place = [&](const Node& node) {
     return first.at(LayerAccess::call(node).get()) + LayerAccess::output(node);
   };
@@ -106,18 +156,15 @@ void GraphModel::make_steps() {
   std::map<std::size_t, std::size_t> last;  // step that reads a value last
   for (const auto& call : structure_.calls) {
     if (call->inputs.empty()) continue;
-    Step step{call->layer, {}, first.at(call.get()), call->outputs.size(), {}};
+    Step step{call->layer, {}, first.at(call.get()), call->outputs.size(), {}, call->training};
     for (const Node& input : call->inputs) {
       step.inputs.push_back({place(input)});
       last[place(input)] = steps_.size();
     }
     steps_.push_back(std::move(step));
   }
-  for (const auto& [value, step] : last) {
-    if (std::ranges::find(results_, value) == results_.end()) {
-      steps_[step].last_used.push_back(value);
-    }
-  }
+  for (const std::size_t result : results_) last.erase(result);
+  for (const auto& [value, step] : last) steps_[step].last_used.push_back(value);
 }
 
 void GraphModel::build_all(const std::vector<Shape>&) {}  // the layers were, with their nodes
@@ -129,24 +176,16 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
   }
   std::vector<Flow> values(values_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& shape = spec_of(inputs[i]).shape;
-    const Shape& wanted = structure_.inputs[i].shape();
-    bool fits = shape.rank() == wanted.rank();
-    for (int axis = 0; fits && axis < shape.rank(); ++axis) {
-      fits = wanted[axis] == kAny || wanted[axis] == shape[axis];
-    }
-    if (!fits) {
-      raise<ShapeError>("input \"{}\" has shape {} (-1: any size), was given {}",
-                        structure_.inputs[i].layer().name(), wanted, shape);
-    }
-    values[i] = {inputs[i], call.mask(i)};
+    check_input(structure_.inputs[i], inputs[i], 0);
+    values[i] = {floating_as(inputs[i], structure_.inputs[i].dtype()), call.mask(i)};
   }
   for (const Step& step : steps_) {
     std::vector<Flow> arguments;
     arguments.reserve(step.inputs.size());
     for (const Place& input : step.inputs) arguments.push_back(values[input.index]);
     for (const std::size_t done : step.last_used) values[done] = {};
-    std::vector<Flow> outputs = call_in_model(step.layer, std::move(arguments), call);
+    const Call how{.training = step.training.value_or(call.training), .losses = call.losses};
+    std::vector<Flow> outputs = call_in_model(step.layer, std::move(arguments), how);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       values[step.first_output + i] = std::move(outputs[i]);
     }
@@ -161,7 +200,8 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
 
 SequentialModel::SequentialModel(std::vector<Layer> layers, const ModelOptions& options,
                                  std::source_location site)
-    : Container({.name = options.name}) {
+    : Container({.name = options.name, .trainable = options.trainable}) {
+  complete(*this);
   for (const Layer& layer : layers) add(layer, site);
 }
 
@@ -170,23 +210,61 @@ std::vector<Layer> SequentialModel::chain() const {
   return chain_;
 }
 
+std::optional<Node> SequentialModel::declared_input() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_declared_) return std::nullopt;
+  return structure_->inputs.front();
+}
+
 const Structure* SequentialModel::structure() const {
   const std::lock_guard lock(mutex_);
   return structure_.get();
 }
 
 void SequentialModel::begin(const Node& input) {
-  structure_ = std::make_shared<Structure>();
-  structure_->sequential = true;
-  structure_->inputs = structure_->outputs = {input};
-  structure_->calls = {LayerAccess::call(input)};
+  auto structure = std::make_shared<Structure>();  // nobody sees a part of it
+  structure->sequential = true;
+  structure->inputs = structure->outputs = {input};
+  structure->calls = {LayerAccess::call(input)};
+  structure_ = std::move(structure);
 }
 
 // The next layer's node, where the inputs are known.
 void SequentialModel::extend(const Layer& layer, std::source_location site) {
-  const Node node = layer(structure_->outputs.front(), site);
-  structure_->calls.push_back(LayerAccess::call(node));
-  structure_->outputs = {node};
+  std::vector<Node> outputs{layer(structure_->outputs.front(), {}, site)};
+  structure_->calls.push_back(LayerAccess::call(outputs.front()));
+  structure_->outputs = std::move(outputs);
+}
+
+// The inputs, where the first layer says what they are.
+void SequentialModel::begin_with(const Layer& first, std::source_location site) {
+  const LayerOptions& options = LayerAccess::base(first).layer_options();
+  if (first.class_name() == "InputLayer") {
+    begin(input_node(first, {options.batch_input_shape, options.dtype.weight_dtype()}, site));
+    LayerAccess::state(*this).built = true;
+    is_declared_ = true;
+    return;
+  }
+  Shape shape = options.batch_input_shape;
+  if (shape.rank() == 0 && options.input_shape.rank() > 0) {
+    shape.push_back(kAny);
+    for (const std::int64_t size : options.input_shape) shape.push_back(size);
+  }
+  const Structure* inner = structure_of(LayerAccess::base(first));
+  DType dtype = DType::float32;
+  if (inner != nullptr) {
+    shape = inner->inputs.front().shape();
+    dtype = inner->inputs.front().dtype();
+  }
+  if (shape.rank() == 0) return;
+  begin(input_node({shape, dtype}, first.name() + "_input", site));
+  try {
+    extend(first, site);
+  } catch (...) {
+    structure_.reset();
+    throw;
+  }
+  is_declared_ = true;
 }
 
 void SequentialModel::add(const Layer& layer, std::source_location site) {
@@ -198,44 +276,28 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
                                "add another layer, or a model of its own."));
   }
   const std::lock_guard lock(mutex_);
-  std::vector<Layer> all = chain_;
-  all.push_back(layer);
-  check_names(all, *this);
-  if (chain_.empty() && structure_ == nullptr) {
-    const LayerOptions& options = LayerAccess::base(layer).layer_options();
-    Shape shape = options.batch_input_shape;
-    if (shape.rank() == 0 && options.input_shape.rank() > 0) {
-      shape.push_back(kAny);
-      for (const std::int64_t size : options.input_shape) shape.push_back(size);
-    }
-    const auto* inner = dynamic_cast<const Container*>(&LayerAccess::base(layer));
-    if (inner != nullptr && inner->structure() != nullptr) {
-      shape = inner->structure()->inputs.front().shape();
-    }
-    if (shape.rank() > 0) {
-      const DType dtype = layer.class_name() == "InputLayer" ? options.dtype : DType::float32;
-      const Node input =
-          layer.class_name() == "InputLayer"
-              ? LayerAccess::node(
-                    std::make_shared<const NodeCall>(NodeCall{layer, {}, {{shape, dtype}}, site}),
-                    0)
-              : input_node({shape, dtype}, layer.name() + "_input", site);
-      begin(input);
-      if (layer.class_name() == "InputLayer") {  // where the model begins, not one of its layers
-        LayerAccess::state(*this).built = true;
-        return;
-      }
-      try {
-        extend(layer, site);
-      } catch (...) {
-        structure_.reset();
-        throw;
-      }
-    }
-  } else if (structure_ != nullptr) {
+  if (LayerAccess::state(*this).members.contains(&LayerAccess::base(layer))) {
+    throw ValueError(describe("add: {} is in {} already", layer_text(LayerAccess::base(layer)),
+                              layer_text(*this))
+                         .told({line_of("born", *LayerAccess::state(layer).label.get()),
+                                tenure::detail::used_line(site, "add")},
+                               "a Sequential has each layer once: to share one, make a "
+                               "Model({inputs}, {outputs}) and call the layer in both places."));
+  }
+  if (names_.contains(layer.name())) raise_same_name(*this, layer.name());
+  const bool is_input = layer.class_name() == "InputLayer";
+  if (is_input && (structure_ != nullptr || !chain_.empty())) {
+    raise<ValueError>("add: {} has an input, or layers, already: an Input comes first",
+                      layer_text(*this));
+  }
+  if (structure_ != nullptr) {
     extend(layer, site);
+  } else if (chain_.empty()) {
+    begin_with(layer, site);
+    if (is_input) return;  // where the model begins, not one of its layers
   }
   chain_.push_back(layer);
+  names_.insert(layer.name());
   LayerAccess::add_layer(*this, layer);
   if (structure_ != nullptr) LayerAccess::state(*this).built = true;
 }
@@ -245,12 +307,15 @@ void SequentialModel::pop() {
   if (chain_.empty()) raise<ValueError>("{}: pop: there are no layers", layer_text(*this));
   const Layer last = chain_.back();
   chain_.pop_back();
+  names_.erase(last.name());
   LayerState& state = LayerAccess::state(*this);
   std::erase(state.layers, last);
+  state.members.erase(&LayerAccess::base(last));
   LayerAccess::state(last).owners.fetch_sub(1);
   if (structure_ == nullptr) return;
   if (chain_.empty()) {  // the next layer says anew what the input is
     structure_.reset();
+    is_declared_ = false;
     state.built = false;
     return;
   }
@@ -265,7 +330,26 @@ void SequentialModel::build_all(const std::vector<Shape>& inputs) {
     raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
   }
   const std::source_location site = LayerAccess::state(*this).label->site;
-  begin(input_node({inputs.front(), DType::float32}, chain_.front().name() + "_input", site));
+  const auto build_for = [&](const Shape& shape) {
+    const Spec spec{shape, DType::float32};
+    build_along(input_node(spec, chain_.front().name() + "_input", site, true), site);
+  };
+  build_for(inputs.front());
+  // The layers may have needed the number of examples; where no state is kept for each, the model
+  // takes any.
+  Shape any = inputs.front();
+  if (any.rank() == 0 || any[0] == kAny || !all_states(*this).empty()) return;
+  any[0] = kAny;
+  const std::shared_ptr<Structure> exact = structure_;
+  try {
+    build_for(any);
+  } catch (const Error&) {  // a layer of the user's takes that number only
+    structure_ = exact;
+  }
+}
+
+void SequentialModel::build_along(const Node& input, std::source_location site) {
+  begin(input);
   try {
     for (const Layer& layer : chain_) extend(layer, site);
   } catch (...) {
@@ -278,6 +362,9 @@ std::vector<Tensor> SequentialModel::call_all(const std::vector<Tensor>& inputs,
   if (inputs.size() != 1) {
     raise<ValueError>("{}: takes one input, was given {}", layer_text(*this), inputs.size());
   }
+  if (const std::optional<Node> declared = declared_input()) {
+    check_input(*declared, inputs.front(), 1);  // of any number of examples, as in Keras
+  }
   std::vector<Flow> flows{{inputs.front(), call.mask()}};
   for (const Layer& layer : chain()) {
     flows = call_in_model(layer, std::move(flows), call);
@@ -285,7 +372,7 @@ std::vector<Tensor> SequentialModel::call_all(const std::vector<Tensor>& inputs,
   return give(std::move(flows), call);
 }
 
-const Structure* structure_of(const ModelBase& base) {
+const Structure* structure_of(const LayerBase& base) {
   const auto* container = dynamic_cast<const Container*>(&base);
   return container != nullptr ? container->structure() : nullptr;
 }

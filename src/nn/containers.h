@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <unordered_set>
 
 #include "nn/config.h"
 #include "nn/model_state.h"
@@ -11,9 +13,13 @@ namespace tenure::nn::detail {
 class Container : public ModelBase {
  public:
   using ModelBase::ModelBase;
+  bool casts_inputs() const override { return false; }  // its layers do
   // Null while the inputs are not known.
   virtual const Structure* structure() const = 0;
 };
+
+// Refuses what an input was not declared, or built, for, from an axis on.
+void check_input(const Node& declared, const Tensor& input, int from);
 
 // Models in Keras's schema, by class name: "Sequential", "Functional" (or "Model").
 Layer sequential_from_json(const Json& config);
@@ -38,8 +44,9 @@ class GraphModel final : public Container {
     std::size_t first_output;
     std::size_t outputs;
     std::vector<std::size_t> last_used;  // values that no later step needs
+    std::optional<bool> training;        // as the user settled it
   };
-  void visit(const std::shared_ptr<const NodeCall>& call);
+  void add_calls();
   void make_steps();
 
   Structure structure_;
@@ -63,11 +70,16 @@ class SequentialModel final : public Container {
 
  private:
   void begin(const Node& input);
+  void build_along(const Node& input, std::source_location site);
   void extend(const Layer& layer, std::source_location site);
+  std::optional<Node> declared_input() const;
+  void begin_with(const Layer& first, std::source_location site);
 
   std::vector<Layer> chain_;
+  std::unordered_set<std::string> names_;         // of these
   mutable tenure::detail::RecursiveMutex mutex_;  // layers that are called under it may ask
   std::shared_ptr<Structure> structure_;          // null while the inputs are not known
+  bool is_declared_ = false;                      // the inputs were, not only seen
 };
 
 }  // namespace tenure::nn::detail

@@ -1,5 +1,6 @@
 // From elements to other elements.
 #include "core/raise.h"
+#include "memory/text.h"
 #include "nn/dataset_stream.h"
 #include "tenure/views.h"
 
@@ -8,28 +9,27 @@ namespace {
 
 class Mapped final : public Recipe<Batch> {
  public:
-  Mapped(RecipePtr<Batch> from, std::function<Batch(Batch)> fn)
-      : from_(std::move(from)), fn_(std::move(fn)) {}
+  Mapped(RecipePtr<Batch> from, Mapping mapping)
+      : from_(std::move(from)), mapping_(std::move(mapping)) {}
   StreamPtr<Batch> open(std::uint64_t epoch) const override {
-    return std::make_unique<Pass>(from_->open(epoch), fn_);
+    return std::make_unique<Pass>(from_->open(epoch), mapping_);
   }
   std::optional<std::int64_t> size() const override { return from_->size(); }
 
  private:
   struct Pass final : Stream<Batch> {
-    Pass(StreamPtr<Batch> stream, const std::function<Batch(Batch)>& function)
-        : from(std::move(stream)), fn(function) {}
+    Pass(StreamPtr<Batch> stream, const Mapping& function)
+        : from(std::move(stream)), mapping(function) {}
     std::optional<Batch> next() override {
       std::optional<Batch> element = from->next();
       if (!element) return std::nullopt;
-      const tenure::detail::CallbackScope users;
-      return fn(std::move(*element));
+      return mapping(std::move(*element));
     }
     StreamPtr<Batch> from;
-    const std::function<Batch(Batch)>& fn;  // the recipe outlives its passes
+    const Mapping& mapping;  // the recipe outlives its passes
   };
   RecipePtr<Batch> from_;
-  std::function<Batch(Batch)> fn_;
+  Mapping mapping_;
 };
 
 class Filtered final : public Recipe<Batch> {
@@ -39,7 +39,7 @@ class Filtered final : public Recipe<Batch> {
   StreamPtr<Batch> open(std::uint64_t epoch) const override {
     return std::make_unique<Pass>(from_->open(epoch), keep_);
   }
-  std::optional<std::int64_t> size() const override { return std::nullopt; }
+  std::optional<std::int64_t> size() const override { return unknown_size(*from_); }
 
  private:
   struct Pass final : Stream<Batch> {
@@ -68,7 +68,8 @@ class Concatenated final : public Recipe<Batch> {
   }
   std::optional<std::int64_t> size() const override {
     const auto first = first_->size(), second = second_->size();
-    if (!first || !second) return std::nullopt;
+    if (first == kEndless || second == kEndless) return kEndless;
+    if (!first || !second || *first > Dataset::kAll - *second) return std::nullopt;
     return *first + *second;
   }
 
@@ -89,13 +90,19 @@ class Concatenated final : public Recipe<Batch> {
   RecipePtr<Batch> first_, second_;
 };
 
+struct ExampleAt {
+  Tensor operator()(const Tensor& tensor) const { return tensor[index]; }
+  Text operator()(const Text& text) const { return text_at(text, index); }
+  std::int64_t index;
+};
+
 class Unbatched final : public Recipe<Batch> {
  public:
   explicit Unbatched(RecipePtr<Batch> from) : from_(std::move(from)) {}
   StreamPtr<Batch> open(std::uint64_t epoch) const override {
     return std::make_unique<Pass>(from_->open(epoch));
   }
-  std::optional<std::int64_t> size() const override { return std::nullopt; }
+  std::optional<std::int64_t> size() const override { return unknown_size(*from_); }
 
  private:
   struct Pass final : Stream<Batch> {
@@ -109,24 +116,24 @@ class Unbatched final : public Recipe<Batch> {
         count = examples_in(batch);
       }
       Batch one = batch;
-      tenure::detail::walk(one, [this](Tensor& tensor) {
-        if (tensor.defined()) tensor = tensor[at];
-      });
+      change_each(one, ExampleAt{at});
       ++at;
       return one;
     }
     static std::int64_t examples_in(Batch& batch) {
       std::optional<std::int64_t> examples;
-      tenure::detail::walk(batch, [&](Tensor& tensor) {
-        if (!tensor.defined()) return;
-        const Shape& shape = tensor.shape();
+      const auto look = [&](const Shape& shape) {
         if (shape.rank() == 0) raise<ShapeError>("unbatch: an element has a scalar");
         if (examples && *examples != shape[0]) {
           raise<ShapeError>("unbatch: different numbers of examples: {} and {}", *examples,
                             shape[0]);
         }
         examples = shape[0];
+      };
+      tenure::detail::walk(batch, [&](Tensor& tensor) {
+        if (tensor.defined()) look(tensor.shape());
       });
+      for (const Text& text : batch.text) look(text.shape);
       return examples.value_or(0);
     }
     StreamPtr<Batch> from;
@@ -139,8 +146,18 @@ class Unbatched final : public Recipe<Batch> {
 
 }  // namespace
 
-RecipePtr<Batch> map_of(RecipePtr<Batch> from, std::function<Batch(Batch)> fn) {
-  return std::make_shared<Mapped>(std::move(from), std::move(fn));
+Batch Mapping::operator()(Batch element) const {
+  const tenure::detail::CallbackScope users;
+  try {
+    return fn(std::move(element));
+  } catch (Error& error) {
+    error.add({"mapped", tenure::detail::site_text(site), "map"});
+    throw;
+  }
+}
+
+RecipePtr<Batch> map_of(RecipePtr<Batch> from, Mapping mapping) {
+  return std::make_shared<Mapped>(std::move(from), std::move(mapping));
 }
 
 RecipePtr<Batch> filter_of(RecipePtr<Batch> from, std::function<bool(const Batch&)> keep) {

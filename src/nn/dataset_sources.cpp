@@ -1,10 +1,14 @@
 // Where the elements of a Dataset come from.
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/raise.h"
-#include "memory/header.h"
-#include "memory/ledger.h"
+#include "memory/text.h"
 #include "nn/dataset_stream.h"
+#include "nn/saved_batch.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
@@ -14,52 +18,63 @@ namespace tenure::nn::dataset {
 namespace {
 
 using tenure::detail::Access;
-using tenure::detail::Header;
-using tenure::detail::Saved;
 
-// Tensors as saved values: theirs may be disposed, and no scope owns these.
-class SavedBatch {
+struct InRows {
+  Tensor operator()(Tensor tensor) const { return contiguous(std::move(tensor)); }
+  Text operator()(Text text) const { return text; }
+};
+
+// Checks that all have one number of examples along axis 0.
+class ExampleCount {
  public:
-  SavedBatch(const std::vector<Tensor>& x, const std::vector<Tensor>& y, const Tensor& weight,
-             const char* op, std::source_location site) {
-    const tenure::detail::LabelRef owner = tenure::detail::LabelRef::make("dataset", "", site);
-    const auto save = [&](const Tensor& tensor) {
-      const tenure::detail::Pin pin(tensor, op, site);
-      return Saved(new_saved(*pin, Category::other, owner));
-    };
-    for (const Tensor& tensor : x) x_.push_back(save(tensor));
-    for (const Tensor& tensor : y) y_.push_back(save(tensor));
-    if (weight.defined()) weight_ = save(weight);
+  ExampleCount(const char* op, std::source_location site) : op_(op), site_(site) {}
+  void add(const std::string& name, const Tensor& tensor, std::uint32_t copies) {
+    const tenure::detail::Pin pin(tensor, op_, site_, copies);
+    const Shape& shape = pin->layout.shape;
+    if (shape.rank() == 0) {
+      raise<ShapeError>("{}: {} is a scalar: it has no axis of examples", op_, name);
+    }
+    add(fmt::format("{} {}", name, shape), shape[0]);
   }
-
-  // Every tensor, as `part` makes it of the whole.
-  template <class Part>
-  Batch read(const Part& part) const {
-    Batch batch;
-    batch.x.reserve(x_.size());
-    batch.y.reserve(y_.size());
-    for (const Saved& saved : x_) batch.x.push_back(part(whole(saved)));
-    for (const Saved& saved : y_) batch.y.push_back(part(whole(saved)));
-    if (weight_) batch.weight = part(whole(weight_));
-    return batch;
+  void add(const std::string& what, std::int64_t count) {
+    if (!count_) {
+      count_ = count;
+      first_ = what;
+    } else if (*count_ != count) {
+      raise<ShapeError>("{}: different numbers of examples: {} and {}", op_, first_, what);
+    }
   }
+  std::int64_t value() const { return *count_; }
 
  private:
-  static Tensor whole(const Saved& saved) {
-    Header& header = *saved.get();
-    const std::source_location site = tenure::detail::context().call.site;
-    if (!try_pin(header)) raise_disposed(header, {.op = "next", .site = site});
-    const tenure::detail::Pinned pinned{header};
-    const tenure::detail::SessionState* current = tenure::detail::context().session;
-    if (!lends_to(header.session.load(std::memory_order_relaxed), current)) {
-      raise_wrong_session(header, {.op = "next", .site = site}, current);
-    }
-    return materialise(header, "next", site);
-  }
-
-  std::vector<Saved> x_, y_;
-  Saved weight_;
+  const char* op_;
+  std::source_location site_;
+  std::optional<std::int64_t> count_;
+  std::string first_;
 };
+
+void add_all(ExampleCount& count, const std::vector<Tensor>& x, const std::vector<Tensor>& y,
+             const Tensor& weight) {
+  const auto add_list = [&](const char* name, const std::vector<Tensor>& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Tensor& tensor = tensors[i];
+      const auto copies = std::ranges::count(x, Access::header(tensor), Access::header) +
+                          std::ranges::count(y, Access::header(tensor), Access::header);
+      count.add(tensors.size() == 1 ? name : fmt::format("{}[{}]", name, i), tensor,
+                static_cast<std::uint32_t>(copies));
+    }
+  };
+  add_list("x", x);
+  add_list("y", y);
+  if (weight.defined()) count.add("weight", weight, 1);
+}
+
+// Row-major once, not for every batch that is gathered from them.
+Batch in_rows(Batch whole) {
+  const OwnWork own_work;
+  change_each(whole, InRows());
+  return whole;
+}
 
 class TensorSource final : public ExampleSource {
  public:
@@ -86,6 +101,99 @@ class TensorSource final : public ExampleSource {
   std::int64_t size_;
 };
 
+class TextSource final : public ExampleSource {
+ public:
+  TextSource(std::vector<std::string> text, TensorSource targets)
+      : text_(std::move(text)), targets_(std::move(targets)) {}
+
+  std::int64_t size() const override { return std::ssize(text_); }
+  Batch read(std::span<const std::int64_t> examples) const override {
+    Batch batch = targets_.read(examples);
+    Text& text = batch.text.emplace_back();
+    text.shape = {std::ssize(examples)};
+    for (const std::int64_t i : examples)
+      text.strings.push_back(text_[static_cast<std::size_t>(i)]);
+    return batch;
+  }
+
+ private:
+  std::vector<std::string> text_;
+  TensorSource targets_;
+};
+
+class SeriesSource final : public ExampleSource {
+ public:
+  SeriesSource(const Tensor& data, const Tensor& targets, const TimeseriesOptions& options,
+               std::source_location site)
+      : options_(options) {
+    const std::int64_t steps = steps_of("data", data, site);
+    const bool has_targets = targets.defined();
+    const std::int64_t reach = has_targets ? steps_of("targets", targets, site) : steps;
+    check(steps);
+    const std::int64_t end = options.end_index.value_or(steps);
+    const std::int64_t begins =
+        std::min(end - options.start_index - span() + 1, reach - options.start_index);
+    size_ = begins < 1 ? 0 : (begins - 1) / options.sequence_stride + 1;
+    const auto saved = [site](const Tensor& tensor) {
+      return SavedBatch(in_rows({{tensor}, {}, {}}), "from_timeseries", site);
+    };
+    data_ = saved(data);
+    if (has_targets) targets_ = saved(targets);
+  }
+
+  std::int64_t size() const override { return size_; }
+  Batch read(std::span<const std::int64_t> examples) const override {
+    const std::int64_t length = options_.sequence_length;
+    std::vector<std::int64_t> steps, firsts;
+    for (const std::int64_t example : examples) {
+      firsts.push_back(options_.start_index + example * options_.sequence_stride);
+      for (std::int64_t k = 0; k < length; ++k) {
+        steps.push_back(firsts.back() + k * options_.sampling_rate);
+      }
+    }
+    const Tensor at = tensor(steps, Shape{std::ssize(examples), length});
+    Batch batch = data_.read([&](const Tensor& whole) { return gather(whole, at); });
+    if (targets_) {
+      const Tensor first = tensor(firsts);
+      batch.y = targets_->read([&](const Tensor& whole) { return gather(whole, first); }).x;
+    }
+    return batch;
+  }
+
+ private:
+  static std::int64_t steps_of(const char* name, const Tensor& tensor, std::source_location site) {
+    const tenure::detail::Pin pin(tensor, "from_timeseries", site);
+    const Shape& shape = pin->layout.shape;
+    if (shape.rank() == 0) {
+      raise<ShapeError>("from_timeseries: {} is a scalar: it has no axis of time", name);
+    }
+    return shape[0];
+  }
+  // From the first step of an example to its last.
+  std::int64_t span() const { return (options_.sequence_length - 1) * options_.sampling_rate + 1; }
+
+  void check(std::int64_t steps) const {
+    const auto within = [&](const char* what, std::int64_t value) {
+      if (value >= 1 && value <= std::max<std::int64_t>(steps, 1)) return;
+      raise<ValueError>("from_timeseries: {} must be between 1 and the {} steps there are: {}",
+                        what, steps, value);
+    };
+    within("sequence_length", options_.sequence_length);
+    within("sequence_stride", options_.sequence_stride);
+    within("sampling_rate", options_.sampling_rate);
+    const std::int64_t end = options_.end_index.value_or(steps);
+    if (options_.start_index < 0 || options_.start_index > end || end > steps) {
+      raise<ValueError>("from_timeseries: steps {} to {} of a series of {}", options_.start_index,
+                        end, steps);
+    }
+  }
+
+  TimeseriesOptions options_;
+  SavedBatch data_;
+  std::optional<SavedBatch> targets_;
+  std::int64_t size_ = 0;
+};
+
 class AllExamples final : public Recipe<Example> {
  public:
   explicit AllExamples(std::int64_t size) : size_(size) {}
@@ -107,56 +215,66 @@ class AllExamples final : public Recipe<Example> {
 
 class Generated final : public Recipe<Batch> {
  public:
-  Generated(std::function<Dataset::Generator()> open, std::optional<std::int64_t> size)
-      : open_(std::move(open)), size_(size) {}
+  Generated(std::function<Dataset::Generator()> open, std::optional<std::int64_t> size,
+            std::source_location site)
+      : open_(std::move(open)), size_(size), site_(site) {}
   StreamPtr<Batch> open(std::uint64_t) const override {
-    const tenure::detail::CallbackScope users;
-    Dataset::Generator generator = open_();
-    if (!generator) raise<ValueError>("from_generator: open gave an empty function");
-    return std::make_unique<Pass>(std::move(generator));
+    Dataset::Generator generator;
+    {
+      const tenure::detail::CallbackScope users;
+      generator = open_();
+    }
+    tenure::detail::check_function("from_generator", generator, site_,
+                                   "the function that `open` gave");
+    return std::make_unique<Pass>(*this, std::move(generator));
   }
   std::optional<std::int64_t> size() const override { return size_; }
 
  private:
   struct Pass final : Stream<Batch> {
-    explicit Pass(Dataset::Generator opened) : generator(std::move(opened)) {}
+    Pass(const Generated& of, Dataset::Generator opened)
+        : recipe(of), generator(std::move(opened)) {}
     std::optional<Batch> next() override {
       if (!generator) return std::nullopt;
-      const tenure::detail::CallbackScope users;
-      std::optional<Batch> element = generator();
+      std::optional<Batch> element = ask();
+      if (element) ++count;
+      if (recipe.size_) check(*recipe.size_, !element);
       if (!element) generator = nullptr;  // it is not asked again
       return element;
     }
+    std::optional<Batch> ask() {
+      const tenure::detail::CallbackScope users;
+      return generator();
+    }
+    void check(std::int64_t said, bool ended) const {
+      if (ended ? count == said : count <= said) return;
+      throw ValueError(describe("from_generator: its size says {} elements, the generator gave {}",
+                                said, ended ? std::to_string(count) : "more")
+                           .told({{"given", tenure::detail::site_text(recipe.site_), "size"}},
+                                 "leave the size out where it is not known, or take() so many."));
+    }
+    const Generated& recipe;  // outlives its passes
     Dataset::Generator generator;
+    std::int64_t count = 0;
   };
   std::function<Dataset::Generator()> open_;
   std::optional<std::int64_t> size_;
+  std::source_location site_;
 };
 
 class SavedElements final : public Recipe<Batch> {
  public:
   SavedElements(const std::vector<Batch>& elements, std::source_location site) {
-    elements_.reserve(elements.size());
-    for (const Batch& element : elements) {
-      elements_.emplace_back(element.x, element.y, element.weight, "from_range", site);
-    }
+    auto saved = std::make_shared<SavedBatches>();
+    saved->reserve(elements.size());
+    for (const Batch& element : elements) saved->emplace_back(element, "from_range", site);
+    elements_ = std::move(saved);
   }
-  StreamPtr<Batch> open(std::uint64_t) const override { return std::make_unique<Pass>(elements_); }
-  std::optional<std::int64_t> size() const override {
-    return static_cast<std::int64_t>(elements_.size());
-  }
+  StreamPtr<Batch> open(std::uint64_t) const override { return saved_pass(elements_); }
+  std::optional<std::int64_t> size() const override { return std::ssize(*elements_); }
 
  private:
-  struct Pass final : Stream<Batch> {
-    explicit Pass(const std::vector<SavedBatch>& all) : elements(all) {}
-    std::optional<Batch> next() override {
-      if (at == elements.size()) return std::nullopt;
-      return elements[at++].read([](Tensor whole) { return whole; });
-    }
-    const std::vector<SavedBatch>& elements;  // the recipe outlives its passes
-    std::size_t at = 0;
-  };
-  std::vector<SavedBatch> elements_;
+  std::shared_ptr<const SavedBatches> elements_;
 };
 
 }  // namespace
@@ -165,41 +283,26 @@ std::shared_ptr<const ExampleSource> tensor_source(const Tensors& x, const Tenso
                                                    const Tensor& weight,
                                                    std::source_location site) {
   if (x.list().empty()) raise<ValueError>("from_tensors: no inputs");
-  std::optional<std::int64_t> size;
-  std::string first;
-  const auto check = [&](const Tensor& tensor, const std::string& name) {
-    const auto copies = std::ranges::count(x.list(), Access::header(tensor), Access::header) +
-                        std::ranges::count(y.list(), Access::header(tensor), Access::header);
-    const tenure::detail::Pin pin(tensor, "from_tensors", site, static_cast<std::uint32_t>(copies));
-    const Shape& shape = pin->layout.shape;
-    if (shape.rank() == 0) {
-      raise<ShapeError>("from_tensors: {} is a scalar: it has no axis of examples", name);
-    }
-    if (!size) {
-      size = shape[0];
-      first = fmt::format("{} {}", name, shape);
-    } else if (*size != shape[0]) {
-      raise<ShapeError>("from_tensors: different numbers of examples: {} and {} {}", first, name,
-                        shape);
-    }
-  };
-  const auto check_all = [&](const char* name, const std::vector<Tensor>& tensors) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      check(tensors[i], tensors.size() == 1 ? name : fmt::format("{}[{}]", name, i));
-    }
-  };
-  check_all("x", x.list());
-  check_all("y", y.list());
-  if (weight.defined()) check(weight, "weight");
-  // Row-major once, not for every batch that is gathered from them.
-  const OwnWork own_work;
-  const auto rows = [](std::vector<Tensor> tensors) {
-    for (Tensor& tensor : tensors) tensor = contiguous(std::move(tensor));
-    return tensors;
-  };
-  SavedBatch saved(rows(x.list()), rows(y.list()), weight.defined() ? contiguous(weight) : weight,
-                   "from_tensors", site);
-  return std::make_shared<TensorSource>(std::move(saved), *size);
+  ExampleCount count("from_tensors", site);
+  add_all(count, x.list(), y.list(), weight);
+  SavedBatch saved(in_rows({x.list(), y.list(), weight}), "from_tensors", site);
+  return std::make_shared<TensorSource>(std::move(saved), count.value());
+}
+
+std::shared_ptr<const ExampleSource> text_source(std::vector<std::string> text, const Tensors& y,
+                                                 const Tensor& weight, std::source_location site) {
+  ExampleCount count("from_text", site);
+  count.add(fmt::format("{} texts", text.size()), std::ssize(text));
+  add_all(count, {}, y.list(), weight);
+  SavedBatch saved(in_rows({{}, y.list(), weight}), "from_text", site);
+  return std::make_shared<TextSource>(std::move(text),
+                                      TensorSource(std::move(saved), count.value()));
+}
+
+std::shared_ptr<const ExampleSource> series_source(const Tensor& data, const Tensor& targets,
+                                                   const TimeseriesOptions& options,
+                                                   std::source_location site) {
+  return std::make_shared<SeriesSource>(data, targets, options, site);
 }
 
 RecipePtr<Example> all_examples(const ExampleSource& source) {
@@ -207,8 +310,8 @@ RecipePtr<Example> all_examples(const ExampleSource& source) {
 }
 
 RecipePtr<Batch> generator_of(std::function<Dataset::Generator()> open,
-                              std::optional<std::int64_t> size) {
-  return std::make_shared<Generated>(std::move(open), size);
+                              std::optional<std::int64_t> size, std::source_location site) {
+  return std::make_shared<Generated>(std::move(open), size, site);
 }
 
 RecipePtr<Batch> saved_elements(const std::vector<Batch>& elements, std::source_location site) {

@@ -67,6 +67,7 @@ int free_layer(LayerBase& base, const LabelRef& by, std::source_location site) {
     freed += kill_variables({&weight.variable, 1}, state.label, site);
   }
   kill_variables(state.slots, state.label, site);
+  kill_variables(state.records, state.label, site);
   state.recomputed.reset();
   for (const Layer& layer : state.layers) {
     const bool last_owner = LayerAccess::state(layer).owners.fetch_sub(1) == 1;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,17 +21,21 @@
 
 #include "core/fields.h"
 #include "core/listed.h"
+#include "core/raise.h"
 #include "tenure/dtype.h"
+#include "tenure/nn/parts.h"
+#include "tenure/nn/sizes.h"
 #include "tenure/shape.h"
 
+// As of a Shape.
+template <>
+struct fmt::formatter<tenure::nn::Sizes> : fmt::formatter<tenure::Shape> {};
+
 namespace tenure::nn {
-class ActivationFn;
-class Constraint;
-class Initializer;
+class DTypePolicy;
 class LambdaFn;
 class Layer;
 class LearningRate;
-class Regularizer;
 enum class Curve;
 enum class Reduction;
 enum class Summation;
@@ -46,18 +51,18 @@ struct Numbers {
 };
 
 // Pairs of before and after, one for each of `axes` axes; in files of one axis, a list of two.
-struct Margins {
+struct MarginField {
   std::vector<std::pair<std::int64_t, std::int64_t>>& pairs;
   int axes;
 };
 
 using Field = std::variant<
-    bool*, int*, std::int64_t*, double*, std::string*, DType*, Shape*, std::vector<double>*,
-    std::optional<std::int64_t>*, std::optional<double>*, std::optional<std::string>*,
-    std::optional<Shape>*,
+    bool*, int*, std::int64_t*, double*, std::string*, DType*, DTypePolicy*, Shape*,
+    std::vector<double>*, std::optional<bool>*, std::optional<std::int64_t>*,
+    std::optional<double>*, std::optional<std::string>*, std::optional<Shape>*,
     std::optional<std::uint64_t>*,        // a seed; in files, what is no whole number is none
     std::optional<std::vector<double>>*,  // in files one may stand by itself
-    Numbers, Margins, Curve*, Reduction*, Summation*, ActivationFn*, Initializer*, Regularizer*,
+    Numbers, MarginField, Curve*, Reduction*, Summation*, ActivationFn*, Initializer*, Regularizer*,
     Constraint*, LearningRate*, LambdaFn*, std::optional<Layer>*, std::vector<Layer>*>;
 
 class Fields {
@@ -70,8 +75,17 @@ class Fields {
   void operator()(const char* key, T& value) {
     visit(key, Field(std::in_place_type<T*>, &value));
   }
+  void operator()(const char* key, Sizes& value) { (*this)(key, static_cast<Shape&>(value)); }
+  template <class T>
+  void operator()(const char* key, OneOrMore<T>& value) {
+    (*this)(key, static_cast<std::vector<T>&>(value));
+  }
+  template <class E>
+  void operator()(const char* key, Choice<E>& value) {
+    (*this)(key, value.value);
+  }
   void operator()(const char* key, Numbers value) { visit(key, value); }
-  void operator()(const char* key, Margins value) { visit(key, value); }
+  void operator()(const char* key, MarginField value) { visit(key, value); }
 
  private:
   virtual void visit(const char* key, const Field& field) = 0;
@@ -149,16 +163,27 @@ T make_named(const char* what, const Row<T> (&rows)[N], const std::string& name,
   return *std::move(named);
 }
 
-// The function of a row for what kMake makes of its options.
 template <class T, class O>
 O options_of(T (*make)(O));
+template <class T, class O>
+O options_of(T (*make)(O, std::source_location));
+// What kMake makes of its options. Whoever asks has told of the user's line.
+template <auto kMake>
+auto make(decltype(options_of(kMake)) options) {
+  if constexpr (requires { kMake(std::move(options)); }) {
+    return kMake(std::move(options));
+  } else {
+    return kMake(std::move(options), {});
+  }
+}
+// The function of a row for that.
 template <auto kMake>
 auto made_by(Fields& settings) {
   decltype(options_of(kMake)) options;
   if constexpr (requires { options.name; }) settings("name", options.name);
   if constexpr (requires { options.reduction; }) settings("reduction", options.reduction);
   fields(settings, options);
-  return kMake(std::move(options));
+  return make<kMake>(std::move(options));
 }
 
 }  // namespace tenure::nn::detail

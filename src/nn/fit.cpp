@@ -7,22 +7,27 @@
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
+#include "memory/text.h"
+#include "memory/warn.h"
+#include "nn/callbacks/passes.h"
+#include "nn/class_weights.h"
 #include "nn/dataset_stream.h"
 #include "nn/eager_scope.h"
+#include "nn/fit_data.h"
 #include "nn/model_state.h"
 #include "nn/progress.h"
-#include "tensor/access.h"
-#include "tenure/create.h"
-#include "tenure/indexing.h"
 #include "tenure/job.h"
-#include "tenure/math.h"
-#include "tenure/reduce.h"
-#include "tenure/views.h"
 
 namespace tenure::nn {
 
+using detail::BatchHooks;
+using detail::CallbackList;
+using detail::check_defined;
+using detail::ClassWeights;
 using detail::Compiled;
+using detail::FitData;
 using detail::ModelAccess;
+using detail::PassAccess;
 using detail::TensorVector;
 using tenure::detail::CallScope;
 using tenure::detail::events::Span;
@@ -43,13 +48,16 @@ class Running {
     }
     rows_ += rows;
   }
-  Logs logs(const Compiled& compiled, std::source_location site) const {
+  bool empty() const { return rows_ == 0; }
+  // `told` is of the steps that gave what was added.
+  Logs logs(const Compiled& compiled, const Compiled::Told& told, std::source_location site) const {
     const CallScope call("metric", site);
     Logs logs;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      logs.emplace_back(compiled.loss_names[i],
+      logs.emplace_back(told.names[i],
                         sums_[i] / static_cast<double>(std::max<std::int64_t>(rows_, 1)));
     }
+    if (!told.measures) return logs;
     for (auto& each : detail::metric_logs(compiled)) logs.push_back(std::move(each));
     return logs;
   }
@@ -61,55 +69,7 @@ class Running {
 
 void reset_metrics(const Compiled& compiled, std::source_location site) {
   const CallScope call("metric", site);
-  if (compiled.ready) detail::reset_metrics(compiled);
-}
-
-// Weights of the examples by their classes, times those they have.
-class ClassWeights {
- public:
-  ClassWeights(const std::map<int, double>& weights, std::source_location site) : site_(site) {
-    if (weights.empty()) return;
-    if (weights.begin()->first < 0) {
-      raise<ValueError>("fit: class_weight: no class is negative: {}", weights.begin()->first);
-    }
-    std::vector<float> table(static_cast<std::size_t>(weights.rbegin()->first) + 1, 1.f);
-    for (const auto& [label, weight] : weights) {
-      table[static_cast<std::size_t>(label)] = static_cast<float>(weight);
-    }
-    const detail::EagerScope eager;
-    const CallScope call("fit", site_);
-    table_ = tensor(table);
-  }
-  Batch operator()(Batch batch) const {
-    if (!table_.defined()) return batch;
-    const CallScope call("fit", site_);
-    if (batch.y.size() != 1) {
-      raise<ValueError>("fit: class_weight is for models with one output, this has {}",
-                        batch.y.size());
-    }
-    const Tensor& y = batch.y.front();
-    const bool one_hot = y.rank() > 1 && y.dim(-1) > 1;
-    Tensor label = one_hot ? arg_max(y, -1) : reshape(y, {-1});
-    label = cast(std::move(label), DType::int32);
-    // Classes that the table does not reach weigh 1.
-    const auto known = static_cast<double>(table_.dim(0));
-    const Tensor in_table = less(label, known);
-    Tensor weight =
-        where(in_table, gather(table_, minimum(label, known - 1)), ones({label.dim(0)}));
-    batch.weight = batch.weight.defined() ? batch.weight * weight : weight;
-    return batch;
-  }
-
- private:
-  std::source_location site_;
-  Tensor table_;
-};
-
-Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count, std::source_location site) {
-  Shape begin = Shape::filled(x.rank(), 0), size = Shape::filled(x.rank(), -1);
-  begin[0] = first;
-  size[0] = count;
-  return slice(Arg(x, site), begin, size);
+  detail::reset_metrics(compiled);
 }
 
 Logs with_prefix(const std::string& prefix, Logs logs) {
@@ -122,43 +82,38 @@ void record(const Logs& logs, std::uint64_t step) {
 }
 
 Logs evaluate_batches(const Model& model, Compiled& compiled, const Dataset& batches,
-                      std::source_location site) {
+                      const CallbackList& callbacks, Verbose verbose, std::source_location site) {
   const Span span("evaluate", model.name(), site);
   reset_metrics(compiled, site);
   Running running;
+  Pass pass(model);
+  PassAccess::begin(pass, batches.size().value_or(0), site);
+  callbacks.each([&](CallbackBase& callback) { callback.on_test_begin(pass); });
+  Progress progress(verbose);
+  progress.begin("Evaluate", pass.batches());
   DatasetIterator iterator = batches.iterate(site);
-  bool any = false;
-  while (std::optional<Batch> batch = iterator.next(site)) {
-    any = true;
+  std::int64_t done = 0;
+  while (pass.stopped().empty()) {
+    const std::optional<Batch> batch = iterator.next(site);
+    if (!batch) break;
+    callbacks.each(&BatchHooks::test, [&](CallbackBase& c) { c.on_test_batch_begin(pass); });
     const std::vector<double> losses = detail::test_step(model, compiled, *batch, site);
     running.add(losses, rows_of(*batch));
+    ++done;
+    if (callbacks.hears().test || progress.is_due()) {
+      const Logs logs = running.logs(compiled, compiled.testing, site);
+      callbacks.each(&BatchHooks::test, [&](CallbackBase& c) { c.on_test_batch_end(pass, logs); });
+      progress.show(done, logs);
+    }
+    PassAccess::set_batch(pass, done);
   }
-  if (!any) raise<ValueError>("evaluate: there are no examples");
-  return running.logs(compiled, site);
-}
-
-// Refuses what cannot be used in the name of what the user called, before copies are made of it.
-void check_defined(const char* op, std::span<const Tensor> tensors, std::source_location site) {
-  if (tenure::detail::context().trace != nullptr) return;  // there they may be captured
-  for (const Tensor& each : tensors) {
-    if (each.defined()) const tenure::detail::Pin pin(each, op, site);
+  if (done == 0 && pass.stopped().empty()) {
+    raise<ValueError>("evaluate: there are no examples");
   }
-}
-void check_defined(const char* op, const Tensor& x, const Tensor& y, std::source_location site) {
-  check_defined(op, {&x, 1}, site);
-  check_defined(op, {&y, 1}, site);
-}
-
-void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
-                   const char* what) {
-  if (batch_size < 1) raise<ValueError>("{}: batch_size must be positive: {}", what, batch_size);
-  const std::optional<std::int64_t> size = examples.size();
-  if (!size || *size % batch_size == 0) return;
-  if (detail::all_states(ModelAccess::base(model)).empty()) return;
-  raise<ValueError>(
-      "{}: {} examples do not make whole batches of {}, and {} keeps a state per example of a "
-      "batch: leave {} out, or use another batch_size",
-      what, *size, batch_size, detail::layer_text(ModelAccess::base(model)), *size % batch_size);
+  Logs logs = running.logs(compiled, compiled.testing, site);
+  callbacks.each([&](CallbackBase& callback) { callback.on_test_end(pass, logs); });
+  progress.end(done, logs);
+  return logs;
 }
 
 }  // namespace
@@ -177,19 +132,18 @@ class FitLoop {
         class_weights_(options.class_weight, site),
         control_(control),
         site_(site),
+        callbacks_(options_.callbacks),
         training_(model, options.epochs),
-        progress_(options.verbose, options.epochs) {}
+        progress_(options.verbose) {}
 
   History run() {
     const auto start = std::chrono::steady_clock::now();
-    training_.batches_ = options_.steps_per_epoch;
-    if (const auto size = batches_.size(); size && training_.batches_ == 0) {
-      training_.batches_ = *size;
-    }
+    begin();
     each([&](CallbackBase& callback) { callback.on_train_begin(training_); });
-    for (int epoch = options_.initial_epoch; epoch < options_.epochs && goes_on(); ++epoch) {
+    for (int epoch = first_epoch(); epoch < options_.epochs && goes_on(); ++epoch) {
       run_epoch(epoch);
     }
+    finalize();
     each([&](CallbackBase& callback) { callback.on_train_end(training_); });
     history_.cancelled = cancelled();
     history_.stopped = training_.stopped();
@@ -199,64 +153,126 @@ class FitLoop {
   }
 
  private:
+  // Of data whose size was not known, once.
+  void tell_of_end(std::int64_t done) {
+    if (options_.steps_per_epoch == 0 || std::exchange(told_of_end_, true)) return;
+    tenure::detail::warn(
+        fmt::format("fit at {}: the data ended after {} of the {} batches of an epoch: repeat() "
+                    "the dataset, or "
+                    "make steps_per_epoch less",
+                    tenure::detail::site_text(site_), done, options_.steps_per_epoch));
+  }
   template <class F>
   void each(F&& fn) {
-    const tenure::detail::CallbackScope users;
-    for (const Callback& callback : options_.callbacks) fn(*callback);
+    callbacks_.each(fn);
+  }
+  void finalize() {
+    const detail::Turn turn(ModelAccess::base(model_));
+    compiled_->options.optimizer.finalize_variable_values(model_.trainable_weights(), site_);
   }
   bool cancelled() const { return control_ != nullptr && control_->cancelled(); }
   bool goes_on() const { return !cancelled() && training_.stopped().empty(); }
 
+  void begin() {
+    const bool counted = options_.steps_per_epoch > 0;
+    PassAccess::begin(training_, counted ? options_.steps_per_epoch : batches_.size().value_or(0),
+                      site_);
+    PassAccess::set_validates(training_, validation_.has_value());
+    PassAccess::set_epoch(training_, options_.initial_epoch, 0);
+    if (control_ != nullptr) {
+      PassAccess::set_cancelled(training_, [control = control_] { return control->cancelled(); });
+    }
+  }
+
+  // Passes over what an earlier run has done, where a callback says so.
+  int first_epoch() {
+    const auto [epoch, batch] = PassAccess::first(training_);
+    if (epoch < options_.initial_epoch) return options_.initial_epoch;
+    for (int done = options_.initial_epoch; done < epoch; ++done) {
+      if (options_.steps_per_epoch == 0) {
+        dataset::DatasetAccess::skip_pass(batches_);
+      } else {
+        skip_batches(options_.steps_per_epoch);
+      }
+    }
+    skip_batches(batch);
+    skipped_ = batch;
+    return epoch;
+  }
+  void skip_batches(std::int64_t count) {
+    while (count-- > 0 && next_batch()) {
+    }
+  }
+
+  // None at the end of the data, where another pass begins.
+  std::optional<Batch> next_batch() {
+    if (!iterator_) iterator_.emplace(batches_.iterate(site_));
+    std::optional<Batch> batch = iterator_->next(site_);
+    if (!batch) iterator_.reset();
+    return batch;
+  }
+
   void run_epoch(int epoch) {
     const Span span("epoch", std::to_string(epoch + 1), site_);
-    training_.epoch_ = epoch;
-    training_.batch_ = 0;
+    std::int64_t done = std::exchange(skipped_, 0);
+    PassAccess::set_epoch(training_, epoch, done);
     each([&](CallbackBase& callback) { callback.on_epoch_begin(training_); });
-    progress_.begin_epoch(epoch, training_.batches_);
+    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), training_.batches());
     reset_metrics(*compiled_, site_);
+    if (options_.steps_per_epoch == 0 && done == 0) iterator_.reset();
     Running running;
-    if (!iterator_ || options_.steps_per_epoch == 0) iterator_.emplace(batches_.iterate(site_));
-    while (goes_on() &&
-           (options_.steps_per_epoch == 0 || training_.batch_ < options_.steps_per_epoch)) {
-      std::optional<Batch> batch = iterator_->next(site_);
+    while (goes_on() && (options_.steps_per_epoch == 0 || done < options_.steps_per_epoch)) {
+      std::optional<Batch> batch = next_batch();
       if (!batch) {
-        iterator_.reset();
+        tell_of_end(done);
         break;
       }
-      each([&](CallbackBase& callback) { callback.on_batch_begin(training_); });
+      callbacks_.each(&BatchHooks::train,
+                      [&](CallbackBase& c) { c.on_train_batch_begin(training_); });
       const std::int64_t rows = rows_of(*batch);
       running.add(detail::train_step(model_, *compiled_, class_weights_(std::move(*batch)), site_),
                   rows);
-      ++training_.batch_;
-      if (!options_.callbacks.empty() || progress_.is_due()) {
-        const Logs logs = running.logs(*compiled_, site_);
-        each([&](CallbackBase& callback) { callback.on_batch_end(training_, logs); });
-        progress_.show(training_.batch_, logs);
-      }
-      if (control_ != nullptr) {
-        control_->set_progress(
-            (epoch - options_.initial_epoch +
-             static_cast<double>(training_.batch_) /
-                 static_cast<double>(std::max(training_.batches_, training_.batch_))) /
-            std::max(1, options_.epochs - options_.initial_epoch));
-      }
+      tell_of_batch(running, ++done);
     }
-    if (training_.batch_ == 0) {
-      if (goes_on()) raise<ValueError>("fit: there are no examples");
+    if (running.empty()) {
+      if (done == 0 && goes_on()) raise<ValueError>("fit: there are no examples");
       return;
     }
-    training_.batches_ = training_.batch_;
-    Logs logs = running.logs(*compiled_, site_);
+    PassAccess::set_batches(training_, done);
+    end_epoch(epoch, running);
+  }
+
+  void tell_of_batch(const Running& running, std::int64_t done) {
+    if (callbacks_.hears().train || progress_.is_due()) {
+      const Logs logs = running.logs(*compiled_, compiled_->training, site_);
+      callbacks_.each(&BatchHooks::train,
+                      [&](CallbackBase& c) { c.on_train_batch_end(training_, logs); });
+      progress_.show(done, logs);
+    }
+    PassAccess::set_batch(training_, done);
+    if (control_ == nullptr) return;
+    const std::int64_t epochs = std::max(1, options_.epochs - options_.initial_epoch);
+    const auto batches = static_cast<double>(std::max(training_.batches(), done));
+    control_->set_progress(
+        (training_.epoch() - options_.initial_epoch + static_cast<double>(done) / batches) /
+        static_cast<double>(epochs));
+  }
+
+  void end_epoch(int epoch, const Running& running) {
+    Logs logs = running.logs(*compiled_, compiled_->training, site_);
     if (validation_ && goes_on() && (epoch + 1) % options_.validation_freq == 0) {
+      PassAccess::set_validated(training_);
       for (auto& each_log :
-           with_prefix("val_", evaluate_batches(model_, *compiled_, *validation_, site_))) {
+           with_prefix("val_", evaluate_batches(model_, *compiled_, *validation_, callbacks_,
+                                                Verbose::silent, site_))) {
         logs.push_back(std::move(each_log));
       }
     }
+    each([&](CallbackBase& callback) { callback.add_logs(training_, logs); });
     record(logs, compiled_->steps);
-    history_.add(epoch, logs);
     each([&](CallbackBase& callback) { callback.on_epoch_end(training_, logs); });
-    progress_.end_epoch(training_.batch_, logs);
+    history_.add(epoch, logs);
+    progress_.end(training_.batch(), logs);
   }
 
   Model model_;
@@ -267,78 +283,16 @@ class FitLoop {
   ClassWeights class_weights_;
   JobControl* control_;
   std::source_location site_;
+  CallbackList callbacks_;
   Training training_;
   Progress progress_;
   std::optional<DatasetIterator> iterator_;
+  bool told_of_end_ = false;
+  std::int64_t skipped_ = 0;  // batches of the first epoch, which an earlier run has done
   History history_;
 };
 
 namespace {
-
-struct FitData {
-  Dataset batches;
-  std::optional<Dataset> validation;
-};
-
-Dataset in_batches(const Model& model, const Dataset& examples, const FitOptions& options) {
-  check_batches(model, examples, options.batch_size, "fit");
-  return examples.batch(options.batch_size);
-}
-
-std::optional<Dataset> validation_data(const Model& model, const FitOptions& options) {
-  if (!options.validation || !dataset::DatasetAccess::has_single_examples(*options.validation)) {
-    return options.validation;
-  }
-  return in_batches(model, *options.validation, options);
-}
-
-// Tensors as batches, the last of them for validation where asked for.
-FitData fit_data(const Model& model, const TensorVector& x, const TensorVector& y,
-                 const FitOptions& options, std::source_location site) {
-  Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  std::optional<Dataset> validation = validation_data(model, options);
-  if (options.validation_split > 0) {
-    const std::int64_t size = examples.size().value_or(0);
-    const auto kept =
-        static_cast<std::int64_t>(static_cast<double>(size) * (1 - options.validation_split));
-    if (kept == 0 || kept == size) {
-      raise<ValueError>("fit: validation_split {} of {} examples leaves none to {}",
-                        options.validation_split, size, kept == 0 ? "train on" : "validate on");
-    }
-    validation = in_batches(model, examples.skip(kept), options);
-    examples = examples.take(kept);
-  }
-  const bool stateful = !detail::all_states(ModelAccess::base(model)).empty();
-  if (options.shuffle && !stateful) examples = examples.shuffle();
-  return {in_batches(model, examples, options), validation};
-}
-
-FitData fit_data(const Model& model, const Dataset& batches, const FitOptions& options) {
-  if (options.validation_split > 0) {
-    raise<ValueError>(
-        "fit: validation_split {} is of tensors: of a dataset, give .validation = dataset.skip(n), "
-        "and train on dataset.take(n)",
-        options.validation_split);
-  }
-  if (options.sample_weight.defined()) {
-    raise<ValueError>("fit: sample_weight is for tensors: a dataset's batches have their own");
-  }
-  return {batches, validation_data(model, options)};
-}
-
-void check_options(const FitOptions& options) {
-  const auto check = [](const char* name, std::int64_t value, std::int64_t least) {
-    if (value < least) raise<ValueError>("fit: {} must be at least {}: {}", name, least, value);
-  };
-  check("epochs", options.epochs, 0);
-  check("initial_epoch", options.initial_epoch, 0);
-  check("steps_per_epoch", options.steps_per_epoch, 0);
-  check("validation_freq", options.validation_freq, 1);
-  if (!(options.validation_split >= 0 && options.validation_split < 1)) {
-    raise<ValueError>("fit: validation_split must be at least 0 and below 1: {}",
-                      options.validation_split);
-  }
-}
 
 History run_fit(const Model& model, FitData data, const FitOptions& options, JobControl* control,
                 std::source_location site) {
@@ -353,9 +307,11 @@ History run_fit(const Model& model, FitData data, const FitOptions& options, Job
 Job<History> start_fit(const Model& model, FitData data, FitOptions options,
                        std::source_location site) {
   detail::compiled_of(model, "fit_async", site);
-  auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site);
+  auto lock = std::make_shared<detail::TrainingLock>(model, "fit_async", site,
+                                                     tenure::detail::in_background());
   if (options.verbose == Verbose::automatic) options.verbose = Verbose::silent;
-  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
+  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session,
+                                                               tenure::detail::in_background());
   return start_job<History>(
       [=, data = std::move(data)](JobControl& control) mutable {
         const detail::SessionScope in_session(*session);
@@ -380,34 +336,38 @@ History Model::fit(const Tensor& x, const Tensor& y, FitOptions options,
 History Model::fit(const TensorVector& x, const TensorVector& y, FitOptions options,
                    std::source_location site) const {
   const tenure::detail::UserLine line(site, "fit");
-  check_options(options);
   check_defined("fit", x, site);
   check_defined("fit", y, site);
   const detail::TrainingLock lock(*this, "fit", site);
-  return run_fit(*this, fit_data(*this, x, y, options, site), options, nullptr, site);
+  return run_fit(*this, detail::fit_data(*this, x, y, options, site), options, nullptr, site);
 }
 
 History Model::fit(const Dataset& batches, FitOptions options, std::source_location site) const {
   const tenure::detail::UserLine line(site, "fit");
-  check_options(options);
   const detail::TrainingLock lock(*this, "fit", site);
-  return run_fit(*this, fit_data(*this, batches, options), options, nullptr, site);
+  return run_fit(*this, detail::fit_data(*this, batches, options), options, nullptr, site);
 }
 
 Job<History> Model::fit_async(const Tensor& x, const Tensor& y, FitOptions options,
                               std::source_location site) const {
   const tenure::detail::UserLine line(site, "fit_async");
-  check_options(options);
-  detail::check_alive(*base_, site, "fit_async");
   check_defined("fit_async", x, y, site);
-  return start_fit(*this, fit_data(*this, {x}, {y}, options, site), options, site);
+  return fit_async(TensorVector{x}, TensorVector{y}, std::move(options), site);
+}
+
+Job<History> Model::fit_async(const TensorVector& x, const TensorVector& y, FitOptions options,
+                              std::source_location site) const {
+  const tenure::detail::UserLine line(site, "fit_async");
+  detail::check_alive(*base_, site, "fit_async");
+  check_defined("fit_async", x, site);
+  check_defined("fit_async", y, site);
+  return start_fit(*this, detail::fit_data(*this, x, y, options, site), options, site);
 }
 
 Job<History> Model::fit_async(const Dataset& batches, FitOptions options,
                               std::source_location site) const {
   const tenure::detail::UserLine line(site, "fit_async");
-  check_options(options);
-  return start_fit(*this, fit_data(*this, batches, options), options, site);
+  return start_fit(*this, detail::fit_data(*this, batches, options), options, site);
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -423,109 +383,58 @@ Logs Model::train_on_batch(const Batch& batch, std::source_location site) const 
   reset_metrics(*compiled, site);
   Running running;
   running.add(detail::train_step(*this, *compiled, batch, site), 1);
-  return running.logs(*compiled, site);
+  return running.logs(*compiled, compiled->training, site);
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
                           std::source_location site) const {
-  const tenure::detail::UserLine line(site, "test_on_batch");
   check_defined("test_on_batch", x, y, site);
+  return test_on_batch(Batch{{x}, {y}, sample_weight}, site);
+}
+
+Logs Model::test_on_batch(const Batch& batch, std::source_location site) const {
+  const tenure::detail::UserLine line(site, "test_on_batch");
   const detail::TrainingLock lock(*this, "test_on_batch", site);
   const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "test_on_batch", site);
   reset_metrics(*compiled, site);
   Running running;
-  running.add(detail::test_step(*this, *compiled, {{x}, {y}, sample_weight}, site), 1);
-  return running.logs(*compiled, site);
-}
-
-Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
-                     std::source_location site) const {
-  const tenure::detail::UserLine line(site, "evaluate");
-  check_defined("evaluate", x, y, site);
-  const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  check_batches(*this, examples, options.batch_size, "evaluate");
-  return evaluate(examples.batch(options.batch_size), site);
-}
-
-Logs Model::evaluate(const Dataset& batches, std::source_location site) const {
-  const tenure::detail::UserLine line(site, "evaluate");
-  const detail::TrainingLock lock(*this, "evaluate", site);
-  const tenure::detail::NoScope no_scope(tenure::detail::context());
-  const std::shared_ptr<Compiled> compiled = detail::compiled_of(*this, "evaluate", site);
-  Logs logs = evaluate_batches(*this, *compiled, batches, site);
-  record(with_prefix("evaluate_", logs), compiled->steps);
-  return logs;
-}
-
-Tensor Model::predict(const Tensor& x, PredictOptions options, std::source_location site) const {
-  check_defined("predict", {&x, 1}, site);
-  return detail::first_of(*base_, predict(TensorVector{x}, options, site));
+  running.add(detail::test_step(*this, *compiled, batch, site), 1);
+  return running.logs(*compiled, compiled->testing, site);
 }
 
 namespace {
 
-void check_predicted(const TensorVector& x, const PredictOptions& options) {
-  if (x.empty()) raise<ValueError>("predict: no inputs were given");
-  if (options.batch_size < 1) {
-    raise<ValueError>("predict: batch_size must be positive: {}", options.batch_size);
-  }
-  for (const Tensor& each : x) {
-    if (each.rank() == 0) raise<ShapeError>("predict: an input has no axis of examples: []");
-    if (each.dim(0) != x.front().dim(0)) {
-      raise<ShapeError>("predict: inputs have different numbers of examples: {} and {}",
-                        x.front().dim(0), each.dim(0));
-    }
-  }
-}
-
-TensorVector predict_batches(const Model& model, const TensorVector& x, std::int64_t batch_size,
-                             std::source_location site) {
-  const std::int64_t examples = x.front().dim(0);
-  if (examples <= batch_size) return detail::predict_step(model, x, site);
-  check_batches(model, Dataset::from_tensors(x, {}, {}, site), batch_size, "predict");
-  std::vector<TensorVector> parts;  // per output
-  {
-    const tenure::detail::NoScope no_scope(tenure::detail::context());
-    for (std::int64_t first = 0; first < examples; first += batch_size) {
-      TensorVector batch;
-      for (const Tensor& each : x) {
-        batch.push_back(rows(each, first, std::min(batch_size, examples - first), site));
-      }
-      TensorVector outputs = detail::predict_step(model, batch, site);
-      parts.resize(outputs.size());
-      for (std::size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(std::move(outputs[i]));
-    }
-  }
-  TensorVector whole;
-  for (const TensorVector& each : parts) whole.push_back(concat(each, 0, site));
-  return whole;
+Logs evaluate_dataset(const Model& model, const Dataset& batches, const EvaluateOptions& options,
+                      std::source_location site) {
+  const detail::TrainingLock lock(model, "evaluate", site);
+  const tenure::detail::NoScope no_scope(tenure::detail::context());
+  const std::shared_ptr<Compiled> compiled = detail::compiled_of(model, "evaluate", site);
+  Logs logs = evaluate_batches(model, *compiled, batches, CallbackList(options.callbacks),
+                               options.verbose, site);
+  record(with_prefix("evaluate_", logs), compiled->steps);
+  return logs;
 }
 
 }  // namespace
 
-TensorVector Model::predict(const TensorVector& x, PredictOptions options,
-                            std::source_location site) const {
-  const tenure::detail::UserLine line(site, "predict");
-  detail::check_alive(*base_, site, "predict");
-  check_defined("predict", x, site);
-  const Span span("predict", name(), site);
-  check_predicted(x, options);
-  return predict_batches(*this, x, options.batch_size, site);
+Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options,
+                     std::source_location site) const {
+  check_defined("evaluate", x, y, site);
+  return evaluate(TensorVector{x}, TensorVector{y}, std::move(options), site);
 }
 
-Job<Tensor> Model::predict_async(const Tensor& x, PredictOptions options,
-                                 std::source_location site) const {
-  detail::check_alive(*base_, site, "predict_async");
-  check_defined("predict_async", {&x, 1}, site);
-  const tenure::detail::NoScope no_scope(tenure::detail::context());
-  Tensor held = x.clone(site);  // whatever becomes of the user's
-  auto session = std::make_shared<tenure::detail::SessionStay>(tenure::detail::context().session);
-  return start_job<Tensor>(
-      [model = *this, held, options, session, site](JobControl&) mutable {
-        const detail::SessionScope in_session(*session);
-        return model.predict(std::exchange(held, {}), options, site);
-      },
-      site);
+Logs Model::evaluate(const TensorVector& x, const TensorVector& y, EvaluateOptions options,
+                     std::source_location site) const {
+  const tenure::detail::UserLine line(site, "evaluate");
+  check_defined("evaluate", x, site);
+  check_defined("evaluate", y, site);
+  return evaluate_dataset(*this, detail::evaluated_data(*this, x, y, options, site), options, site);
+}
+
+Logs Model::evaluate(const Dataset& batches, EvaluateOptions options,
+                     std::source_location site) const {
+  const tenure::detail::UserLine line(site, "evaluate");
+  return evaluate_dataset(*this, detail::evaluated_data(*this, batches, options), options, site);
 }
 
 }  // namespace tenure::nn

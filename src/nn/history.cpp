@@ -6,6 +6,7 @@
 
 #include "core/listed.h"
 #include "core/raise.h"
+#include "memory/context.h"
 #include "tenure/nn/callbacks.h"
 
 namespace tenure::nn {
@@ -70,21 +71,24 @@ class Canvas {
 
 }  // namespace
 
-double value_of(const Logs& logs, std::string_view name) {
+double value_of(const Logs& logs, std::string_view name, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   for (const auto& [each, value] : logs) {
     if (each == name) return value;
   }
   raise<ValueError>("logs: there is no \"{}\" (there are: {})", name, names_in(logs));
 }
 
-const std::vector<double>& History::operator[](std::string_view name) const {
+const std::vector<double>& History::operator[](tenure::detail::NameAt name) const {
   for (const auto& [each, list] : values) {
-    if (each == name) return list;
+    if (each == name.name) return list;
   }
-  raise<ValueError>("history: there is no \"{}\" (there are: {})", name, names_in(values));
+  const tenure::detail::UserLine line(name.site);
+  raise<ValueError>("history: there is no \"{}\" (there are: {})", name.name, names_in(values));
 }
 
 void History::add(int epoch, const Logs& logs) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // of a validation left out
   epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
     auto series = std::ranges::find(values, name, [](const auto& pair) { return pair.first; });
@@ -92,10 +96,10 @@ void History::add(int epoch, const Logs& logs) {
       values.emplace_back(name, std::vector<double>());
       series = values.end() - 1;
     }
-    // Where a validation was left out, it has no value.
-    series->second.resize(epochs.size() - 1, std::numeric_limits<double>::quiet_NaN());
+    series->second.resize(epochs.size() - 1, kNone);
     series->second.push_back(value);
   }
+  for (auto& [name, list] : values) list.resize(epochs.size(), kNone);
 }
 
 std::string plot(const Series& series, const PlotOptions& options) {

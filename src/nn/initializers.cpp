@@ -2,6 +2,7 @@
 
 #include "core/raise.h"
 #include "memory/context.h"
+#include "nn/bounds.h"
 #include "nn/parts.h"
 #include "tenure/create.h"
 #include "tenure/linalg.h"
@@ -116,7 +117,7 @@ constexpr detail::Row<Initializer> kInitializers[] = {
     {"lecun_normal", made_by<LecunNormal>},
     {"lecun_uniform", made_by<LecunUniform>},
     {"orthogonal", made_by<Orthogonal>},
-    {"identity", made_by<Identity>},
+    {"identity", made_by<IdentityInitializer>, " identityinitializer "},
 };
 
 }  // namespace
@@ -129,9 +130,11 @@ Tensor Initializer::operator()(const Shape& shape, DType dtype, std::source_loca
   return detail::call_part("initializer", *this, site, [&] { return function()(shape, dtype); });
 }
 
-Initializer::Initializer(const char* name) : Initializer(std::string(name)) {}
-Initializer::Initializer(const std::string& name)
-    : Initializer(detail::initializer_named(name, detail::Unwritten())) {}
+Initializer::Initializer(const char* name, std::source_location site)
+    : Initializer(std::string(name), site) {}
+Initializer::Initializer(const std::string& name, std::source_location site)
+    : Initializer(detail::told_of(
+          site, [&] { return detail::initializer_named(name, detail::Unwritten()); })) {}
 
 Initializer Zeros() {
   return named("Zeros", "{}", [](const Shape& shape, DType dtype) { return zeros(shape, dtype); });
@@ -143,7 +146,9 @@ Initializer Constant(ConstantOptions o) {
   return named("Constant", config_of(o),
                [o](const Shape& shape, DType dtype) { return full(shape, o.value, dtype); });
 }
-Initializer RandomNormal(RandomNormalOptions o) {
+Initializer RandomNormal(RandomNormalOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  detail::check_at_least("RandomNormal", "stddev", o.stddev, 0.0);
   return named("RandomNormal", config_of(o), [o](const Shape& shape, DType dtype) {
     const Seeded seeded(o.seed);
     return random::normal(shape, {o.mean, o.stddev, dtype});
@@ -155,19 +160,22 @@ Initializer RandomUniform(RandomUniformOptions o) {
     return random::uniform(shape, {o.minval, o.maxval, dtype});
   });
 }
-Initializer TruncatedNormal(RandomNormalOptions o) {
+Initializer TruncatedNormal(RandomNormalOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  detail::check_at_least("TruncatedNormal", "stddev", o.stddev, 0.0);
   return named("TruncatedNormal", config_of(o), [o](const Shape& shape, DType dtype) {
     const Seeded seeded(o.seed);
     return random::truncated_normal(shape, {o.mean, o.stddev, dtype});
   });
 }
-Initializer VarianceScaling(VarianceScalingOptions o) {
+Initializer VarianceScaling(VarianceScalingOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   // Files of TensorFlow.js and older Keras say so.
   if (detail::plain_name(o.mode) == "fanin") o.mode = "fan_in";
   if (detail::plain_name(o.mode) == "fanout") o.mode = "fan_out";
   if (detail::plain_name(o.mode) == "fanavg") o.mode = "fan_avg";
   if (o.distribution == "truncated_normal") o.distribution = "normal";
-  if (o.scale <= 0) raise<ValueError>("VarianceScaling: scale must be positive: {}", o.scale);
+  detail::check_above("VarianceScaling", "scale", o.scale, 0);
   if (o.mode != "fan_in" && o.mode != "fan_out" && o.mode != "fan_avg") {
     raise<ValueError>("VarianceScaling: no such mode: \"{}\" (fan_in, fan_out, fan_avg)", o.mode);
   }
@@ -196,7 +204,7 @@ Initializer Orthogonal(OrthogonalOptions o) {
   return named("Orthogonal", config_of(o),
                [o](const Shape& shape, DType dtype) { return orthogonal(o, shape, dtype); });
 }
-Initializer Identity(GainOptions o) {
+Initializer IdentityInitializer(GainOptions o) {
   return named("Identity", config_of(o), [o](const Shape& shape, DType dtype) {
     if (shape.rank() != 2) raise<ShapeError>("Identity: a weight of rank 2: {}", shape);
     const Tensor rows = reshape(arange(shape[0]), {shape[0], 1});

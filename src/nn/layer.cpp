@@ -9,6 +9,7 @@
 #include "memory/user_site.h"
 #include "nn/fields.h"
 #include "nn/layer_state.h"
+#include "nn/model_state.h"
 
 namespace tenure::nn {
 
@@ -16,24 +17,18 @@ namespace detail {
 
 using tenure::detail::LabelRef;
 
-namespace {
-
-// dense, dense_1, dense_2, ...
-std::string next_name(const std::string& class_name) {
+std::string next_name(const std::string& stem) {
   static tenure::detail::ProcessMutex mutex;
   static std::map<std::string, int> used;
-  const std::string stem = snake_case(class_name);
   const std::lock_guard lock(mutex);
   const int number = used[stem]++;
   return number == 0 ? stem : fmt::format("{}_{}", stem, number);
 }
 
-}  // namespace
-
 void complete(LayerBase& base, std::source_location site) {
   LayerState& state = LayerAccess::state(base);
   const std::lock_guard lock(state.building);
-  if (state.options.name.empty()) state.options.name = next_name(base.class_name());
+  if (state.options.name.empty()) state.options.name = next_name(snake_case(base.class_name()));
   if (!state.label || state.label->text != state.options.name) {
     if (site.line() == 0) site = state.options.site;
     site = state.label ? state.label->site : tenure::detail::user_site(site);
@@ -68,9 +63,10 @@ const LayerOptions& LayerBase::layer_options() const { return state_->options; }
 std::string LayerBase::config() const { return "{}"; }
 
 void LayerBase::add_layer(const Layer& layer) {
-  if (std::ranges::find(state_->layers, layer) != state_->layers.end()) return;
+  if (!state_->members.insert(&LayerAccess::base(layer)).second) return;
   LayerAccess::state(layer).owners.fetch_add(1);
   state_->layers.push_back(layer);
+  if (!trainable()) layer.set_trainable(false);
 }
 
 Layer::Layer(std::shared_ptr<LayerBase> base) : base_(std::move(base)) { detail::complete(*base_); }
@@ -78,7 +74,11 @@ Layer::Layer(std::shared_ptr<LayerBase> base) : base_(std::move(base)) { detail:
 std::string Layer::name() const { return base_->name(); }
 std::string Layer::class_name() const { return base_->class_name(); }
 bool Layer::trainable() const { return base_->trainable(); }
-void Layer::set_trainable(bool trainable) const { LayerAccess::state(*this).trainable = trainable; }
+void Layer::set_trainable(bool trainable, std::source_location site) const {
+  detail::check_untrained("set_trainable", *base_, site);
+  LayerAccess::state(*this).trainable = trainable;
+  for (const Layer& layer : layers()) layer.set_trainable(trainable, site);
+}
 void Layer::set_recompute(bool recompute) const { LayerAccess::state(*this).recompute = recompute; }
 bool Layer::is_built() const { return LayerAccess::state(*this).built; }
 std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).layers; }

@@ -10,12 +10,15 @@
 #include "memory/text.h"
 #include "memory/user_site.h"
 #include "memory/warn.h"
+#include "nn/declared_sizes.h"
 #include "nn/eager_scope.h"
-#include "nn/layer_state.h"
+#include "nn/precision.h"
+#include "nn/step_scope.h"
 #include "ops/recorder.h"
 #include "tensor/access.h"
 #include "tensor/rollback.h"
 #include "tenure/control.h"
+#include "tenure/math.h"
 
 namespace tenure::nn {
 
@@ -47,6 +50,13 @@ void tell_layer(Error& error, const LayerBase& base, const std::vector<Tensor>& 
     const tenure::detail::Header* header = tenure::detail::Access::header(inputs[i]);
     if (header != nullptr) error.add(line_of(fmt::format("input {}", i), *header));
   }
+  const bool of_weights = std::ranges::any_of(state.weights, [&](const Weight& weight) {
+    return std::ranges::find(error.shapes(), weight.variable.shape()) != error.shapes().end();
+  });
+  if (state.built && of_weights && error.remedy().empty()) {
+    error.advise(
+        "its weights are for the inputs that it was built with: give it such, or make a new one.");
+  }
 }
 
 // Runs `fn`, and says in its errors about shapes and dtypes which layer they are about: where it
@@ -59,6 +69,11 @@ auto naming(const LayerBase& base, const std::vector<Tensor>& inputs, F&& fn) {
 }
 
 }  // namespace
+
+Tensor floating_as(const Tensor& x, DType dtype) {
+  const DType own = spec_of(x).dtype;
+  return own != dtype && is_floating(own) && is_floating(dtype) ? cast(x, dtype) : x;
+}
 
 Spec spec_of(const Tensor& tensor) {
   // Not through shape(): sizes that are free may not be told to the user, and build is.
@@ -75,14 +90,17 @@ void ensure_built(LayerBase& base, const std::vector<Spec>& specs, std::source_l
   std::vector<Shape> shapes;
   shapes.reserve(specs.size());
   for (const Spec& spec : specs) shapes.push_back(spec.shape);
-  const std::size_t weights = state.weights.size(), slots = state.slots.size();
+  const std::size_t weights = state.weights.size(), slots = state.slots.size(),
+                    records = state.records.size();
   const EagerScope eager;
+  const NoComputing no_computing;
   const CallScope scope("build", site);
   try {
     naming(base, inputs, [&] { base.build_all(shapes); });
   } catch (...) {
     state.weights.resize(weights);
     state.slots.resize(slots);
+    state.records.resize(records);
     throw;
   }
   state.built.store(true, std::memory_order_release);
@@ -92,7 +110,11 @@ namespace {
 
 std::vector<Tensor> call_once(LayerBase& base, const std::vector<Tensor>& inputs,
                               const Call& call) {
-  return naming(base, inputs, [&] { return base.call_all(inputs, call); });
+  return naming(base, inputs, [&] {
+    const Computing computing(base);
+    if (!computing.casts_inputs()) return computing.given(base.call_all(inputs, call));
+    return computing.given(base.call_all(computing.taken(inputs), call));
+  });
 }
 
 void check_has_output(const LayerBase& base, std::size_t outputs) {
@@ -109,7 +131,8 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
       LayerBase* layer = &base;  // the function is the layer's own
       state.recomputed = checkpoint(
           base.name(),
-          [layer](std::vector<Tensor> arguments, std::vector<std::optional<Tensor>> their_masks) {
+          [layer](std::vector<Tensor> arguments, std::vector<std::optional<Tensor>> their_masks,
+                  int) {
             std::vector<Tensor> losses, masks;
             for (const auto& mask : their_masks) masks.push_back(mask.value_or(Tensor()));
             std::vector<Tensor> outputs =
@@ -127,7 +150,8 @@ std::vector<Tensor> call_recomputed(LayerBase& base, const std::vector<Tensor>& 
   for (const Tensor& mask : call.masks) {
     masks.push_back(mask.defined() ? std::optional(mask) : std::nullopt);
   }
-  std::vector<Tensor> outputs = (*state.recomputed)(inputs, masks, site);
+  std::vector<Tensor> outputs = (*state.recomputed)(
+      inputs, masks, static_cast<int>(model_precision().value_or(DType::float32)), site);
   const std::size_t count = state.recomputed_outputs;  // losses come after them
   for (std::size_t i = count; i < outputs.size(); ++i) call.add_loss(outputs[i]);
   outputs.resize(count);
@@ -154,10 +178,17 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
   const CallScope scope(base.class_name(), site);
   const bool kept = ops::tapes_of(context()) != nullptr || context().trace != nullptr;
   const bool recomputes = call.training && kept && state.recompute.load(std::memory_order_relaxed);
+  Call collecting;  // in a step: what nobody else takes, the loss does
+  StepScope* const step = call.losses == nullptr ? StepScope::current() : nullptr;
+  if (step != nullptr) {
+    collecting = call;
+    collecting.losses = &step->added;
+  }
+  const Call& how = step != nullptr ? collecting : call;
   // A call that fails in its last layer has changed no state of its first.
   tenure::detail::Rollback rollback;
   std::vector<Tensor> outputs =
-      recomputes ? call_recomputed(base, inputs, call, site) : call_once(base, inputs, call);
+      recomputes ? call_recomputed(base, inputs, how, site) : call_once(base, inputs, how);
   rollback.commit();
   return outputs;
 }
@@ -166,16 +197,50 @@ namespace {
 
 bool varies(const Spec& spec) { return std::ranges::find(spec.shape, kAny) != spec.shape.end(); }
 
-// An error tells of the sizes that were tried: it should tell of those that the user wrote, too.
-std::vector<Tensor> call_stand_ins(LayerBase& base, const std::vector<Tensor>& arguments,
-                                   const std::vector<Spec>& inputs) {
-  const auto tell = [&](Error& error) {
-    if (std::ranges::none_of(inputs, varies)) return;
-    error.advise(fmt::format(
-        "its inputs are {}; another size was tried where one may vary (-1).",
-        listed(inputs, [](const Spec& input) { return tenure::to_string(input.shape); })));
-  };
-  return telling<ShapeError>(tell, [&] { return call_once(base, arguments, {}); });
+// What a layer gives at sizes that stand for those that may vary: one per axis, so that inputs
+// agree with each other; large enough for windows and strides.
+std::vector<Spec> specs_tried(LayerBase& base, const std::vector<Spec>& inputs, int attempt,
+                              std::source_location site) {
+  constexpr std::array<std::int64_t, 2> kBatch{2, 3}, kOther{240, 360};
+  const auto which = static_cast<std::size_t>(attempt);
+  const EagerScope eager;
+  const NoComputing no_computing;
+  graph::Trace trace(LabelRef::make("layer", base.name(), site));
+  const CallScope scope(base.class_name(), site);
+  std::vector<Tensor> arguments;
+  for (const Spec& input : inputs) {
+    Shape shape = input.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (shape[axis] != kAny) continue;
+      shape[axis] = axis == 0 ? kBatch[which] : kOther[which] + std::int64_t{24} * axis;
+    }
+    arguments.push_back(trace.add_input(shape, input.dtype, site));
+  }
+  const std::vector<Tensor> outputs = call_once(base, arguments, {});
+  check_has_output(base, outputs.size());
+  std::vector<Spec> specs;
+  for (const Tensor& output : outputs) specs.push_back(spec_of(output));
+  return specs;
+}
+
+// An error of one try tells of the sizes that were declared, where the other fails likewise; where
+// it does not, of what was done.
+void tell_of_tries(Error& error, LayerBase& base, const std::vector<Spec>& inputs, int other,
+                   std::source_location site) {
+  bool declared = false;
+  try {
+    specs_tried(base, inputs, other, site);
+  } catch (const Error& second) {
+    declared = tell_declared_sizes(error, second);
+  }
+  if (dynamic_cast<const ShapeError*>(&error) == nullptr) return;
+  if (declared) {
+    error.advise("-1 is a size that may vary.");
+    return;
+  }
+  error.advise(fmt::format(
+      "its inputs are {}; another size was tried where one may vary (-1).",
+      listed(inputs, [](const Spec& input) { return tenure::to_string(input.shape); })));
 }
 
 }  // namespace
@@ -185,35 +250,18 @@ std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
   site = tenure::detail::user_site(site);
   check_alive(base, site);
   ensure_built(base, inputs, site);
-  // Sizes that stand for those that may vary: one per axis, so that inputs agree with each other;
-  // large enough for windows and strides.
-  constexpr std::array<std::int64_t, 2> kBatch{2, 3}, kOther{240, 360};
-  std::vector<Spec> specs;
-  for (std::size_t probe = 0; probe < 2; ++probe) {
-    const EagerScope eager;
-    graph::Trace trace(LabelRef::make("layer", base.name(), site));
-    const CallScope scope(base.class_name(), site);
-    std::vector<Tensor> arguments;
-    for (const Spec& input : inputs) {
-      Shape shape = input.shape;
-      for (int axis = 0; axis < shape.rank(); ++axis) {
-        if (shape[axis] != kAny) continue;
-        shape[axis] = axis == 0 ? kBatch[probe] : kOther[probe] + std::int64_t{24} * axis;
-      }
-      arguments.push_back(trace.add_input(shape, input.dtype, site));
-    }
-    const std::vector<Tensor> outputs = call_stand_ins(base, arguments, inputs);
-    check_has_output(base, outputs.size());
-    if (probe == 0) {
-      for (const Tensor& output : outputs) specs.push_back(spec_of(output));
-      if (std::ranges::none_of(inputs, varies)) break;
-    } else {
-      for (std::size_t i = 0; i < specs.size(); ++i) {
-        const Shape other = spec_of(outputs[i]).shape;
-        for (int axis = 0; axis < other.rank(); ++axis) {
-          if (other[axis] != specs[i].shape[axis]) specs[i].shape[axis] = kAny;
-        }
-      }
+  if (std::ranges::none_of(inputs, varies)) return specs_tried(base, inputs, 0, site);
+  std::array<std::vector<Spec>, 2> tries;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto tell = [&](Error& error) { tell_of_tries(error, base, inputs, 1 - attempt, site); };
+    tries[static_cast<std::size_t>(attempt)] =
+        telling<Error>(tell, [&] { return specs_tried(base, inputs, attempt, site); });
+  }
+  std::vector<Spec>& specs = tries[0];
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const Shape& other = tries[1][i].shape;
+    for (int axis = 0; axis < other.rank(); ++axis) {
+      if (other[axis] != specs[i].shape[axis]) specs[i].shape[axis] = kAny;
     }
   }
   return specs;
@@ -239,11 +287,7 @@ Tensor LayerBase::call(const Tensor& x, const Call& how) {
   if (t_forwarding == this) {
     raise<UnsupportedError>("{}: overrides neither call nor call_all", detail::layer_text(*this));
   }
-  const LayerBase* outer = std::exchange(t_forwarding, this);
-  struct Restore {
-    const LayerBase* outer;
-    ~Restore() { t_forwarding = outer; }
-  } const restore{outer};
+  const tenure::detail::Meanwhile forwarding(t_forwarding, this);
   return detail::first_of(*this, call_all({x}, how));
 }
 

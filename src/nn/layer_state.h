@@ -7,6 +7,8 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "memory/context.h"
@@ -37,30 +39,43 @@ struct LayerState {
   tenure::detail::LabelRef label;  // class, name, and where it was made
   std::vector<Weight> weights;
   std::vector<Layer> layers;
-  std::vector<Variable> slots;  // made by add_state
+  std::unordered_set<const LayerBase*> members;  // the same
+  std::vector<Variable> slots;                   // made by add_state
+  // What is in files, but is no weight and no state of a sequence: numbers of draws, boundaries.
+  std::vector<Variable> records;
   std::atomic<bool> built{false};
   tenure::detail::RecursiveMutex building;
   std::atomic<bool> trainable{true};
   std::atomic<bool> recompute{false};
-  std::atomic<int> owners{0};           // models (or layers) that it is part of
-  mutable tenure::detail::Mutex dying;  // guards `death`
+  std::atomic<std::optional<DType>> precision{};  // that a model was compiled with (precision.h)
+  std::atomic<int> owners{0};                     // models (or layers) that it is part of
+  mutable tenure::detail::Mutex dying;            // guards `death`
   std::atomic<bool> disposed{false};
   std::optional<LayerDeath> death;
   // The call as one operation whose gradient runs it again.
-  std::optional<
-      Function<std::vector<Tensor>(std::vector<Tensor>, std::vector<std::optional<Tensor>>)>>
+  std::optional<Function<std::vector<Tensor>(std::vector<Tensor>,
+                                             std::vector<std::optional<Tensor>>, int precision)>>
       recomputed;
   std::size_t recomputed_outputs = 0;  // what it gives after these are losses
   std::atomic<bool> warned_of_mask{false};
+  std::vector<std::weak_ptr<const NodeCall>> calls;  // on Nodes; with `building` held
+  std::size_t calls_to_sift = 8;                     // so many, and those that are gone go
 };
 
 // The call of a layer that gave a node; an input has no inputs of its own.
 struct NodeCall {
+  ~NodeCall();  // however long the chain is that it ends
+
   Layer layer;
   std::vector<Node> inputs;
   std::vector<Spec> outputs;
   std::source_location site;
+  std::optional<bool> training = {};  // as the user settled it
+  bool of_data = false;               // an input with the sizes of what a model was first given
 };
+
+// A call that its layer knows of.
+std::shared_ptr<const NodeCall> noted(NodeCall call);
 
 struct LayerAccess {
   static LayerBase& base(const Layer& layer) { return *layer.base_; }
@@ -77,8 +92,31 @@ struct LayerAccess {
     return node.call_.pointer();
   }
   static std::size_t output(const Node& node) { return node.output_; }
+  // Of the state's records.
+  static Variable add_record(LayerBase& owner, std::string_view name, const Shape& shape,
+                             DType dtype);
   static void add_layer(LayerBase& owner, const Layer& layer) { owner.add_layer(layer); }
 };
+
+// While a layer is called on nodes: the layer that gave the first of them, for errors.
+class NodeGiver {
+ public:
+  explicit NodeGiver(const std::vector<Node>& inputs);
+  ~NodeGiver();
+  NodeGiver(const NodeGiver&) = delete;
+  NodeGiver& operator=(const NodeGiver&) = delete;
+  static const LayerBase* current();  // or null
+
+ private:
+  const LayerBase* outer_;
+};
+
+// "dense", "dense_1", ...: each but once.
+std::string next_name(const std::string& stem);
+// What is wrong with an input that lacks the axis of the examples.
+inline constexpr const char* kOneExample =
+    "it is one example, not a batch: give a dataset as dataset.batch(32), a tensor as "
+    "expand_dims(x, 0).";
 
 // Gives the layer its name and label where it has none yet.
 void complete(LayerBase& base, std::source_location site = {});
@@ -109,6 +147,7 @@ struct LayerWeight {
   bool trainable;
 };
 std::vector<LayerWeight> all_weights(LayerBase& base);
+std::int64_t count_weights(LayerBase& base);  // their elements
 std::vector<Variable> all_states(LayerBase& base);
 bool contains(const LayerBase& whole, const LayerBase& part);  // also where they are the same
 
@@ -122,5 +161,7 @@ void check_has_input(const LayerBase& base, std::size_t inputs);
 
 std::string layer_text(const LayerBase& base);  // Dense "dense_1"
 Spec spec_of(const Tensor& tensor);
+// A floating-point tensor in another such dtype; any other as it is.
+Tensor floating_as(const Tensor& x, DType dtype);
 
 }  // namespace tenure::nn::detail

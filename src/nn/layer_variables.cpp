@@ -11,6 +11,7 @@
 #include "nn/eager_scope.h"
 #include "nn/layer_state.h"
 #include "nn/loading.h"
+#include "nn/turns.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
 #include "tensor/rollback.h"
@@ -50,6 +51,12 @@ std::vector<LayerWeight> all_weights(LayerBase& base) {
     }
   });
   return weights;
+}
+
+std::int64_t count_weights(LayerBase& base) {
+  std::int64_t count = 0;
+  for (const LayerWeight& each : all_weights(base)) count += each.weight->variable.shape().numel();
+  return count;
 }
 
 std::vector<Variable> all_states(LayerBase& base) {
@@ -124,13 +131,6 @@ std::vector<Variable> weights_that_are(LayerBase& base, bool trainable) {
   return variables;
 }
 
-std::vector<Tensor> read_all(const std::vector<Variable>& variables, std::source_location site) {
-  std::vector<Tensor> values;
-  values.reserve(variables.size());
-  for (const Variable& variable : variables) values.push_back(variable.read(site));
-  return values;
-}
-
 }  // namespace
 
 }  // namespace detail
@@ -172,6 +172,8 @@ Variable LayerBase::add_weight(std::string_view name, const Shape& shape, Weight
   Variable variable(
       loading != nullptr ? zeros(shape, options.dtype) : options.initializer(shape, options.dtype),
       {.name = full_name, .trainable = options.trainable}, state_->label->site);
+  tenure::detail::Access::state(variable)->autocast =
+      options.autocast && is_floating(options.dtype);
   state_->weights.push_back(
       {variable, std::move(options.regularizer), std::move(options.constraint), options.trainable});
   return variable;
@@ -192,6 +194,21 @@ Variable LayerBase::add_state(std::string_view name, const Shape& shape, DType d
   return slot;
 }
 
+Variable LayerAccess::add_record(LayerBase& owner, std::string_view name, const Shape& shape,
+                                 DType dtype) {
+  if (detail::LoadScope* const loading = detail::LoadScope::current()) {
+    loading->take_state(name, shape, dtype);
+  }
+  LayerState& owned = state(owner);
+  Variable record(zeros(shape, dtype),
+                  {.name = fmt::format("{}/{}", owner.name(), name),
+                   .trainable = false,
+                   .kind = Category::layer_state},
+                  owned.label->site);
+  owned.records.push_back(record);
+  return record;
+}
+
 std::vector<Variable> Layer::weights() const {
   std::vector<Variable> all = trainable_weights();
   for (Variable& variable : non_trainable_weights()) all.push_back(std::move(variable));
@@ -208,20 +225,24 @@ std::vector<Variable> Layer::non_trainable_weights() const {
 
 std::vector<Tensor> Layer::get_weights(std::source_location site) const {
   detail::check_alive(*base_, site, "get_weights");
-  return detail::read_all(weights(), site);
+  const detail::Turn turn(*base_);
+  return tenure::detail::read_all(weights(), site);
 }
 
 void Layer::set_weights(const std::vector<Tensor>& values, std::source_location site) const {
   detail::check_alive(*base_, site, "set_weights");
+  const detail::Turn turn(*base_);
   detail::assign_values("set_weights", *base_, "weights", weights(), values, site);
 }
 
-std::int64_t Layer::count_params() const {
-  std::int64_t count = 0;
-  for (const detail::LayerWeight& each : detail::all_weights(*base_)) {
-    count += each.weight->variable.shape().numel();
+std::int64_t Layer::count_params(std::source_location site) const {
+  if (!is_built()) {
+    throw ValueError(describe("count_params: {} has no weights yet", detail::layer_text(*base_))
+                         .told({line_of("born", *LayerAccess::state(*this).label.get()),
+                                tenure::detail::used_line(site, "count_params")},
+                               "build it, call it once, or give its first layer an input_shape."));
   }
-  return count;
+  return detail::count_weights(*base_);
 }
 
 void Layer::reset_states(std::source_location site) const {
@@ -246,7 +267,8 @@ void Layer::reset_states(const std::vector<Tensor>& values, std::source_location
 
 std::vector<Tensor> Layer::get_states(std::source_location site) const {
   detail::check_alive(*base_, site, "get_states");
-  return detail::read_all(detail::all_states(*base_), site);
+  const detail::Turn turn(*base_);
+  return tenure::detail::read_all(detail::all_states(*base_), site);
 }
 
 }  // namespace tenure::nn

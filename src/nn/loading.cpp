@@ -28,11 +28,7 @@ void take(const char* what, std::string_view name, const Shape& shape, DType dty
 }  // namespace
 
 LoadScope::LoadScope(std::uint64_t weight_bytes, std::uint64_t state_bytes)
-    : outer_(std::exchange(t_current, this)),
-      weight_bytes_(weight_bytes),
-      state_bytes_(state_bytes) {}
-
-LoadScope::~LoadScope() { t_current = outer_; }
+    : current_(t_current, this), weight_bytes_(weight_bytes), state_bytes_(state_bytes) {}
 
 LoadScope* LoadScope::current() { return t_current; }
 

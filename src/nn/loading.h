@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "memory/context.h"
 #include "tenure/dtype.h"
 #include "tenure/shape.h"
 
@@ -14,17 +15,13 @@ class LoadScope {
  public:
   // States of recurrent layers need not be in the file: they have a bound of their own.
   LoadScope(std::uint64_t weight_bytes, std::uint64_t state_bytes);
-  ~LoadScope();
-  LoadScope(const LoadScope&) = delete;
-  LoadScope& operator=(const LoadScope&) = delete;
-
   static LoadScope* current();  // of this thread, or null
   // ValueErrors where there is no room left.
   void take_weight(std::string_view name, const Shape& shape, DType dtype);
   void take_state(std::string_view name, const Shape& shape, DType dtype);
 
  private:
-  LoadScope* outer_;
+  tenure::detail::Meanwhile<LoadScope*> current_;
   std::uint64_t weight_bytes_;
   std::uint64_t state_bytes_;
 };

@@ -1,13 +1,17 @@
 #include "nn/loss_functions.h"
 
+#include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "core/raise.h"
 #include "memory/header.h"
+#include "nn/eager_scope.h"
 #include "tensor/access.h"
 #include "tenure/activation.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
+#include "tenure/linalg.h"
 #include "tenure/math.h"
 #include "tenure/reduce.h"
 #include "tenure/views.h"
@@ -62,8 +66,16 @@ Pair paired_sparse(const std::string& what, const Tensor& y_true, const Tensor& 
   Tensor labels = y_true;
   if (truth.rank() == guess.rank() && truth[-1] == 1) labels = squeeze(labels, {-1});
   if (shape_of(labels, "y_true") != wanted) {
-    raise<ShapeError>("{}: y_true of shape {} is not one class number per row of y_pred, {}", what,
-                      truth, guess);
+    ShapeError error(
+        describe("{}: y_true of shape {} is not one class number per row of y_pred, {}", what,
+                 truth, guess));
+    if (truth == guess) {
+      error.advise(what == "sparse_categorical_crossentropy"
+                       ? "one-hot labels are for the loss categorical_crossentropy; their class "
+                         "numbers are arg_max(y_true, -1)."
+                       : "the class numbers of one-hot labels are arg_max(y_true, -1).");
+    }
+    throw ShapeError(std::move(error));
   }
   if (labels.dtype() != DType::int32) labels = cast(labels, DType::int32);
   Tensor scores = is_floating(y_pred.dtype()) ? y_pred : cast(y_pred, DType::float32);
@@ -74,6 +86,18 @@ Pair paired_sparse(const std::string& what, const Tensor& y_true, const Tensor& 
   }
   order.push_back(at);
   return {std::move(labels), transpose(scores, order)};
+}
+
+std::optional<NoClass> first_no_class(const Tensor& labels, double classes,
+                                      std::optional<std::int64_t> ignored) {
+  const EagerScope eager;
+  const std::vector<double> values = cast(labels, DType::float64).to_vector<double>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double label = values[i];
+    if (ignored && label == static_cast<double>(*ignored)) continue;
+    if (!(label >= 0 && label < classes && label == std::floor(label))) return NoClass{i, label};
+  }
+  return std::nullopt;
 }
 
 Tensor weights_for(const std::string& what, const Tensor& weights, const Tensor& values) {
@@ -89,6 +113,12 @@ Tensor weights_for(const std::string& what, const Tensor& weights, const Tensor&
     spread = expand_dims(spread, -1);
   }
   const Shape shape = shape_of(spread, "sample_weight");
+  if (value_shape.rank() == 0 && shape.rank() > 0) {
+    raise<ShapeError>(
+        "{}: is one number for the whole batch, which weights of shape {} cannot weigh: set .axis "
+        "to the axes after the batch, so that there is one for each example",
+        what, weight_shape);
+  }
   bool fits = shape.rank() <= value_shape.rank();
   for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == value_shape[i] || shape[i] == 1;
   if (!fits) {
@@ -231,6 +261,47 @@ Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred
   const Tensor p = as_probabilities(o.from_logits ? softmax(y_pred, o.axis) : y_pred, o.axis);
   const Tensor logs = o.from_logits ? log_softmax(y_pred, o.axis) : log(p);
   return sum(pow(1.0 - p, o.gamma) * truth * logs, {o.axis}) * -o.alpha;
+}
+
+Tensor categorical_generalized_cross_entropy(const Tensor& labels, const Tensor& y_pred,
+                                             const CategoricalGeneralizedCrossEntropyOptions& o) {
+  const Tensor right = squeeze(take_along_axis(y_pred, expand_dims(labels, -1), -1), {-1});
+  return (1.0 - pow(maximum(right, kFuzz), o.q)) / o.q;
+}
+
+namespace {
+
+Tensor sum_over(const Tensor& x, const Axes& axes) {
+  return axes.rank() == 0 ? sum(x) : sum(x, axes);
+}
+
+}  // namespace
+
+Tensor dice(const Tensor& y_true, const Tensor& y_pred, const DiceOptions& o) {
+  const Tensor both = sum_over(y_true * y_pred, o.axis);
+  return 1.0 - both * 2.0 / (sum_over(y_true, o.axis) + sum_over(y_pred, o.axis) + kFuzz);
+}
+
+Tensor tversky(const Tensor& y_true, const Tensor& y_pred, const TverskyOptions& o) {
+  const Tensor both = sum_over(y_true * y_pred, o.axis);
+  const Tensor missed = sum_over(y_true * (1.0 - y_pred), o.axis);
+  const Tensor wrong = sum_over(y_pred * (1.0 - y_true), o.axis);
+  return 1.0 - both / (both + missed * o.alpha + wrong * o.beta + kFuzz);
+}
+
+Tensor circle(const Tensor& labels, const Tensor& y_pred, const CircleOptions& o) {
+  constexpr double kNobody = -1e30;  // the exponent of whoever is no neighbour
+  const Tensor distance = maximum(1.0 - matmul(y_pred, y_pred, {.transpose_b = true}), 0.0);
+  const Tensor same = equal(expand_dims(labels, 1), expand_dims(labels, 0));
+  Tensor near = same;
+  if (o.remove_diagonal) {
+    const Tensor number = cumsum(ones_like(labels));
+    near = logical_and(same, not_equal(expand_dims(number, 1), expand_dims(number, 0)));
+  }
+  const Tensor pull = (distance + o.margin) * (distance - o.margin) * o.gamma;
+  const Tensor push = maximum(1 + o.margin - distance, 0.0) * (1 - o.margin - distance) * o.gamma;
+  return softplus(logsumexp(where(near, pull, kNobody), {1}) +
+                  logsumexp(where(same, kNobody, push), {1}));
 }
 
 }  // namespace tenure::nn::detail

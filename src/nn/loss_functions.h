@@ -2,6 +2,11 @@
 // one value per example; those that are not sparse take y_true in y_pred's shape and dtype.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
 #include "tenure/nn/losses.h"
 #include "tenure/tensor.h"
 
@@ -20,6 +25,15 @@ Pair paired(const std::string& what, const Tensor& y_true, const Tensor& y_pred)
 // For labels that are class numbers, one per row of y_pred: without a last axis of size 1, in
 // int32.
 Pair paired_sparse(const std::string& what, const Tensor& y_true, const Tensor& y_pred, int axis);
+
+// The first label that is no class number, and which. Reads the labels: not for symbols of a trace.
+struct NoClass {
+  std::size_t position;
+  double value;
+};
+std::optional<NoClass> first_no_class(const Tensor& labels,
+                                      double classes = std::numeric_limits<double>::infinity(),
+                                      std::optional<std::int64_t> ignored = {});
 
 // Weights (or a mask) spread over the values of a loss: of its rank, with axes of size 1 after the
 // ones that they have.
@@ -47,5 +61,12 @@ Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
                                  const BinaryFocalCrossentropyOptions& options);
 Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
                                       const CategoricalFocalCrossentropyOptions& options);
+Tensor categorical_generalized_cross_entropy(
+    const Tensor& labels, const Tensor& y_pred,
+    const CategoricalGeneralizedCrossEntropyOptions& options);
+Tensor dice(const Tensor& y_true, const Tensor& y_pred, const DiceOptions& options);
+Tensor tversky(const Tensor& y_true, const Tensor& y_pred, const TverskyOptions& options);
+Tensor circle(const Tensor& labels, const Tensor& y_pred, const CircleOptions& options);
+Tensor ctc(const std::string& what, const Tensor& labels, const Tensor& y_pred);
 
 }  // namespace tenure::nn::detail

@@ -17,6 +17,8 @@ struct LossSpec {
   Reduction reduction = Reduction::sum_over_batch_size;
   std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)> per_example;
   std::function<Tensor(const Tensor& values, const Tensor& y_true)> counts;  // 0 for what does not
+  // Refuses labels that are no classes: asked where a step has failed, since it reads them.
+  std::function<void(const Tensor& y_true, const Shape& y_pred)> check_labels;
   std::string activation;           // that the loss can do without,
   std::function<Loss()> on_logits;  // as this one
 };

@@ -18,6 +18,7 @@
 #include "nn/metric.h"
 #include "nn/no_tapes.h"
 #include "nn/parts.h"
+#include "nn/widened.h"
 #include "tensor/assign.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -62,22 +63,35 @@ std::string MetricBase::config() const {
   return detail::written([this](detail::Fields& visit) { visit("name", state_->name); });
 }
 
+void MetricBase::make_state(const std::vector<Part>& parts) {
+  const EagerScope eager;
+  std::vector<Variable> variables;
+  variables.reserve(parts.size());
+  for (const Part& part : parts) {
+    variables.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
+                           VariableOptions{.name = fmt::format("{}/{}", state_->name, part.name),
+                                           .trainable = false,
+                                           .kind = Category::other},
+                           tenure::detail::user_site({}));
+  }
+  state_->parts = std::move(variables);
+}
+
+std::vector<Tensor> MetricBase::held(const std::vector<Part>& parts) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->parts.empty()) make_state(parts);
+  std::vector<Tensor> values;
+  values.reserve(state_->parts.size());
+  for (const Variable& part : state_->parts) {
+    values.push_back(part.read(tenure::detail::user_site({})));
+  }
+  return values;
+}
+
 void MetricBase::accumulate(std::vector<Part> parts) {
   detail::MetricState& state = *state_;
   const std::lock_guard lock(state.mutex);
-  if (state.parts.empty()) {
-    const EagerScope eager;
-    std::vector<Variable> variables;
-    variables.reserve(parts.size());
-    for (const Part& part : parts) {
-      variables.emplace_back(zeros(detail::shape_of(part.value, "metric"), DType::float64),
-                             VariableOptions{.name = fmt::format("{}/{}", state.name, part.name),
-                                             .trainable = false,
-                                             .kind = Category::other},
-                             tenure::detail::user_site({}));
-    }
-    state.parts = std::move(variables);
-  }
+  if (state.parts.empty()) make_state(parts);
   std::vector<Tensor> sums;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Shape& shape = detail::shape_of(parts[i].value, "metric");
@@ -98,23 +112,25 @@ std::vector<double> MetricBase::numbers(std::size_t part) const {
 
 // ---- Metric
 
-Metric::Metric(const char* name) : Metric(std::string(name)) {}
+Metric::Metric(const char* name, std::source_location site) : Metric(std::string(name), site) {}
 // It goes by the name that it was asked for with.
-Metric::Metric(const std::string& name)
-    : Metric(detail::metric_named(name, detail::Unwritten(name))) {}
+Metric::Metric(const std::string& name, std::source_location site)
+    : Metric(detail::told_of(
+          site, [&] { return detail::metric_named(name, detail::Unwritten(name)); })) {}
 
 void Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
                     std::source_location site) const {
   const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
-  base_->update(y_true, y_pred, sample_weight);
+  base_->update(detail::widened(y_true, "y_true"), detail::widened(y_pred, "y_pred"),
+                sample_weight);
 }
 
 void Metric::add(const Tensor& values, const Tensor& sample_weight,
                  std::source_location site) const {
   const CallScope scope("metric", site);
   const detail::NoTapes no_tapes;
-  base_->add(values, sample_weight);
+  base_->add(detail::widened(values, "values"), sample_weight);
 }
 
 std::vector<double> Metric::results(std::source_location site) const {
@@ -142,6 +158,7 @@ void Metric::reset(std::source_location site) const {
 }
 
 std::string Metric::name() const { return base_->name(); }
+Direction Metric::direction() const { return base_->direction(); }
 std::vector<Variable> Metric::variables() const {
   const detail::MetricState& state = MetricAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
@@ -171,11 +188,14 @@ double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; 
 Metric metric_named(const std::string& name, Fields&& settings) {
   std::optional<Metric> metric = find_mean_metric(name, settings);
   if (!metric) metric = find_confusion_metric(name, settings);
+  if (!metric) metric = find_class_metric(name, settings);
+  if (!metric) metric = find_regression_metric(name, settings);
   if (metric) return *std::move(metric);
   if (const std::optional<Loss> loss = find_loss(name, settings)) return Metric(*loss);
   raise_no_such("metric", name,
-                fmt::format("accuracy, crossentropy, {}, {}, {}", mean_metric_names(),
-                            confusion_metric_names(), loss_names()));
+                fmt::format("accuracy, crossentropy, {}, {}, {}, {}, {}", mean_metric_names(),
+                            confusion_metric_names(), class_metric_names(),
+                            regression_metric_names(), loss_names()));
 }
 
 }  // namespace detail

@@ -20,6 +20,7 @@ namespace detail {
 void fields(Fields&, MetricOptions&) {}
 void fields(Fields& visit, BinaryAccuracyOptions& o) { TENURE_FIELDS(visit, o, threshold); }
 void fields(Fields& visit, TopKOfClassesOptions& o) { TENURE_FIELDS(visit, o, k); }
+void fields(Fields& visit, CorrelationOptions& o) { TENURE_FIELDS(visit, o, axis); }
 
 namespace {
 
@@ -36,9 +37,11 @@ enum class Kind { mean, sum, root_mean };
 class MeanMetric : public ConfiguredMetric {
  public:
   MeanMetric(const std::string& class_name, const std::string& name, const Settings& settings,
-             const PerExample& fn, Kind kind = Kind::mean)
-      : ConfiguredMetric(class_name, name, settings),
-        remake_([=] { return std::make_shared<MeanMetric>(class_name, name, settings, fn, kind); }),
+             const PerExample& fn, Direction direction, Kind kind = Kind::mean)
+      : ConfiguredMetric(class_name, name, settings, direction),
+        remake_([=] {
+          return std::make_shared<MeanMetric>(class_name, name, settings, fn, direction, kind);
+        }),
         fn_(fn),
         kind_(kind) {}
 
@@ -47,6 +50,7 @@ class MeanMetric : public ConfiguredMetric {
       raise<UnsupportedError>(
           "metric \"{}\": measures values, not labels and predictions: call add", name());
     }
+    if (shape_of(y_pred, "y_pred").numel() == 0) return;  // a mean over no examples is no number
     const Measured measured = fn_(name(), y_true, y_pred);
     add_values(measured.values, measured.counts, weights);
   }
@@ -130,10 +134,47 @@ PerExample sparse_top_k_accuracy(std::int64_t k) {
 }
 
 Metric mean_metric(const char* class_name, const std::string& name, Settings settings,
-                   PerExample fn, Kind kind = Kind::mean) {
+                   PerExample fn, Direction direction, Kind kind = Kind::mean) {
   return Metric(std::make_shared<MeanMetric>(class_name,
                                              name.empty() ? snake_case(class_name) : name,
-                                             std::move(settings), std::move(fn), kind));
+                                             std::move(settings), std::move(fn), direction, kind));
+}
+
+// Labels and predictions about their means along an axis.
+struct Centred {
+  Centred(const std::string& name, const Tensor& y_true, const Tensor& y_pred, int axis) {
+    const Pair pair = paired(name, y_true, y_pred);
+    const Shape shape = shape_of(pair.y_pred, "y_pred");
+    if (axis < -shape.rank() || axis >= shape.rank() || shape[axis] == 1) {
+      raise<ShapeError>(
+          "{}: along axis {} of shape {} there is nothing to correlate: set .axis to one with "
+          "several values (0: over the batch)",
+          name, axis, shape);
+    }
+    const auto centre = [&](const Tensor& x) { return mean(x, {axis}, {.keep_dims = true}); };
+    const Tensor true_mean = centre(pair.y_true), pred_mean = centre(pair.y_pred);
+    const Tensor t = pair.y_true - true_mean, p = pair.y_pred - pred_mean;
+    covariance = mean(t * p, {axis});
+    true_variance = mean(square(t), {axis});
+    pred_variance = mean(square(p), {axis});
+    distance = squeeze(true_mean - pred_mean, {axis});
+  }
+  Tensor covariance, true_variance, pred_variance, distance;
+};
+
+PerExample pearson_correlation(int axis) {
+  return [axis](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+    const Centred c(name, y_true, y_pred, axis);
+    return c.covariance / ((sqrt(c.true_variance) + kFuzz) * (sqrt(c.pred_variance) + kFuzz));
+  };
+}
+
+// Of how far points lie from the line on which both are equal (Lin, 1989).
+PerExample concordance_correlation(int axis) {
+  return [axis](const std::string& name, const Tensor& y_true, const Tensor& y_pred) {
+    const Centred c(name, y_true, y_pred, axis);
+    return c.covariance * 2.0 / (c.true_variance + c.pred_variance + square(c.distance) + kFuzz);
+  };
 }
 
 enum class Labels { binary, one_hot, numbers };
@@ -168,7 +209,8 @@ class UnresolvedMetric final : public MeanMetric {
               const Labels labels = labels_like(y_true, y_pred);
               if (accuracy) return accuracy_for(labels)(metric, y_true, y_pred);
               return Measured(crossentropy_for(labels).per_example(y_true, y_pred));
-            }),
+            },
+            accuracy ? Direction::higher : Direction::lower),
         accuracy_(accuracy) {}
   std::shared_ptr<MetricBase> fresh() const override {
     return std::make_shared<UnresolvedMetric>(accuracy_, name());
@@ -190,14 +232,16 @@ class UnresolvedMetric final : public MeanMetric {
       const bool has_threshold = labels == Labels::binary;
       return std::make_shared<MeanMetric>(
           accuracy_class(labels), name(),
-          has_threshold ? settings_of(BinaryAccuracyOptions()) : Settings(), accuracy_for(labels));
+          has_threshold ? settings_of(BinaryAccuracyOptions()) : Settings(), accuracy_for(labels),
+          direction());
     }
     const Loss entropy = crossentropy_for(labels);
     return std::make_shared<MeanMetric>(
         entropy.class_name(), name(), LossAccess::spec(entropy).settings,
         [entropy](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
           return entropy.per_example(y_true, y_pred);
-        });
+        },
+        direction());
   }
 
  private:
@@ -211,6 +255,8 @@ constexpr Row<Metric> kMeanMetrics[] = {
     {"top_k_categorical_accuracy", made_by<TopKCategoricalAccuracy>},
     {"sparse_top_k_categorical_accuracy", made_by<SparseTopKCategoricalAccuracy>},
     {"root_mean_squared_error", made_by<RootMeanSquaredError>, " rmse "},
+    {"pearson_correlation", made_by<PearsonCorrelation>},
+    {"concordance_correlation", made_by<ConcordanceCorrelation>},
     {"mean", made_by<Mean>},
     {"sum", made_by<Sum>},
 };
@@ -246,7 +292,8 @@ Metric::Metric(const Loss& loss)
               if (turned) values = -values;
               const auto& counts = detail::LossAccess::spec(loss).counts;
               return detail::Measured(values, counts ? counts(values, y_true) : Tensor());
-            });
+            },
+            turned ? Direction::higher : Direction::lower);
       }()) {}
 
 Metric::Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int)
@@ -255,32 +302,39 @@ Metric::Metric(std::function<Tensor(Tensor, Tensor)> fn, std::string name, int)
           [fn = std::move(fn)](const std::string&, const Tensor& y_true, const Tensor& y_pred) {
             const tenure::detail::CallbackScope callback;
             return fn(y_true, y_pred);
-          })) {}
+          },
+          Direction::unknown)) {}
 
-Metric Mean(MetricOptions o) { return mean_metric("Mean", o.name, {}, {}); }
-Metric Sum(MetricOptions o) { return mean_metric("Sum", o.name, {}, {}, detail::Kind::sum); }
+Metric Mean(MetricOptions o) { return mean_metric("Mean", o.name, {}, {}, Direction::unknown); }
+Metric Sum(MetricOptions o) {
+  return mean_metric("Sum", o.name, {}, {}, Direction::unknown, detail::Kind::sum);
+}
 Metric Accuracy(MetricOptions o) {
-  return mean_metric("Accuracy", o.name, {}, detail::accuracy_of_equals);
+  return mean_metric("Accuracy", o.name, {}, detail::accuracy_of_equals, Direction::higher);
 }
 Metric BinaryAccuracy(BinaryAccuracyOptions o) {
   return mean_metric("BinaryAccuracy", o.name, detail::settings_of(o),
-                     detail::binary_accuracy(o.threshold));
+                     detail::binary_accuracy(o.threshold), Direction::higher);
 }
 Metric CategoricalAccuracy(MetricOptions o) {
-  return mean_metric("CategoricalAccuracy", o.name, {}, detail::categorical_accuracy);
+  return mean_metric("CategoricalAccuracy", o.name, {}, detail::categorical_accuracy,
+                     Direction::higher);
 }
 Metric SparseCategoricalAccuracy(MetricOptions o) {
-  return mean_metric("SparseCategoricalAccuracy", o.name, {}, detail::sparse_categorical_accuracy);
+  return mean_metric("SparseCategoricalAccuracy", o.name, {}, detail::sparse_categorical_accuracy,
+                     Direction::higher);
 }
-Metric TopKCategoricalAccuracy(TopKOfClassesOptions o) {
+Metric TopKCategoricalAccuracy(TopKOfClassesOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   if (o.k < 1) raise<ValueError>("TopKCategoricalAccuracy: k must be positive: {}", o.k);
   return mean_metric("TopKCategoricalAccuracy", o.name, detail::settings_of(o),
-                     detail::top_k_accuracy(o.k));
+                     detail::top_k_accuracy(o.k), Direction::higher);
 }
-Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions o) {
+Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   if (o.k < 1) raise<ValueError>("SparseTopKCategoricalAccuracy: k must be positive: {}", o.k);
   return mean_metric("SparseTopKCategoricalAccuracy", o.name, detail::settings_of(o),
-                     detail::sparse_top_k_accuracy(o.k));
+                     detail::sparse_top_k_accuracy(o.k), Direction::higher);
 }
 Metric RootMeanSquaredError(MetricOptions o) {
   return mean_metric(
@@ -289,7 +343,15 @@ Metric RootMeanSquaredError(MetricOptions o) {
         const detail::Pair pair = detail::paired(name, y_true, y_pred);
         return square(pair.y_true - pair.y_pred);
       },
-      detail::Kind::root_mean);
+      Direction::lower, detail::Kind::root_mean);
+}
+Metric PearsonCorrelation(CorrelationOptions o) {
+  return mean_metric("PearsonCorrelation", o.name, detail::settings_of(o),
+                     detail::pearson_correlation(o.axis), Direction::higher);
+}
+Metric ConcordanceCorrelation(CorrelationOptions o) {
+  return mean_metric("ConcordanceCorrelation", o.name, detail::settings_of(o),
+                     detail::concordance_correlation(o.axis), Direction::higher);
 }
 
 }  // namespace tenure::nn

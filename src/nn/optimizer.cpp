@@ -9,10 +9,13 @@
 #include "memory/context.h"
 #include "memory/text.h"
 #include "memory/user_site.h"
+#include "nn/bounds.h"
 #include "nn/disposal.h"
 #include "nn/eager_scope.h"
+#include "nn/model_state.h"
 #include "nn/no_tapes.h"
 #include "nn/optimizer_state.h"
+#include "nn/widened.h"
 #include "tensor/assign.h"
 #include "tensor/variable_state.h"
 #include "tenure/create.h"
@@ -43,13 +46,14 @@ void check_alive(const OptimizerBase& base, const char* op, std::source_location
                          {Cause::disposed, state.disposed_at, ""}, used, "its state is gone");
 }
 
-Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,
-                      std::source_location site) {
-  return Variable(std::move(value),
-                  {.name = fmt::format("{}/{}", state.label->text, name),
-                   .trainable = false,
-                   .kind = Category::optimizer_state},
-                  site);
+constexpr const char* kAverage = "average";
+
+// Where a slot begins: an average, at the variable's own value.
+Tensor first_value(const OptimizerBase::Slot& slot, const Variable& variable,
+                   std::source_location site) {
+  if (slot.name == kAverage) return detail::widened(variable.read(site), "build");
+  const Shape shape = slot.shape ? slot.shape(variable.shape()) : variable.shape();
+  return full(shape, slot.initial, detail::widened(variable.dtype()), site);
 }
 
 // The state of an optimizer that is still missing, all of it or none.
@@ -64,14 +68,14 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
   if (!state.iterations.defined()) {
     std::vector<Variable> shared;
     for (const OptimizerBase::Slot& slot : base.shared_slots()) {
-      shared.push_back(scalar_state(full({}, slot.initial, DType::float64, site), state,
-                                    slot.name.c_str(), site));
+      shared.push_back(detail::scalar_state(full({}, slot.initial, DType::float64, site), state,
+                                            slot.name.c_str(), site));
     }
     const Variable iterations =
-        scalar_state(zeros({}, DType::int64, site), state, "iterations", site);
+        detail::scalar_state(zeros({}, DType::int64, site), state, "iterations", site);
     if (!state.options.learning_rate.schedule().given()) {
-      state.learning_rate =
-          scalar_state(full({}, state.rate, DType::float64, site), state, "learning_rate", site);
+      state.learning_rate = detail::scalar_state(full({}, state.rate, DType::float64, site), state,
+                                                 "learning_rate", site);
     }
     state.shared = std::move(shared);
     state.iterations = iterations;
@@ -90,8 +94,8 @@ void build_state(const OptimizerBase& base, const std::vector<Variable>& variabl
     }
     const std::string owner = variable.name().empty() ? "variable" : variable.name();
     std::vector<Variable> slots;
-    for (const OptimizerBase::Slot& slot : base.slots()) {
-      slots.emplace_back(full(variable.shape(), slot.initial, variable.dtype(), site),
+    for (const OptimizerBase::Slot& slot : detail::slots_of(base)) {
+      slots.emplace_back(first_value(slot, variable, site),
                          VariableOptions{.name = fmt::format("{}/{}", owner, slot.name),
                                          .trainable = false,
                                          .kind = Category::optimizer_state},
@@ -147,7 +151,8 @@ std::vector<std::size_t> those_with_gradients(const OptimizerBase& base,
                    variable.name(), variable.shape(), gradient.layout.shape)
               .told(lines, "gradients come in the order of the variables they are for."));
     }
-    if (gradient.layout.dtype != variable.dtype()) {
+    if (gradient.layout.dtype != variable.dtype() &&
+        gradient.layout.dtype != detail::widened(variable.dtype())) {
       throw DtypeError(
           describe("{}: variable \"{}\" is {}, its gradient {}", text_of(base), variable.name(),
                    variable.dtype(), gradient.layout.dtype)
@@ -192,20 +197,52 @@ bool decays(const OptimizerOptions& options, const Variable& variable) {
          });
 }
 
-void check_positive(const char* option, const std::optional<double>& value) {
-  if (value && !(*value > 0))
-    raise<ValueError>("optimizer: {} must be above 0: {}", option, *value);
+// The variable after a step, and its average with it: the first step's is its value.
+void average(const OptimizerOptions& options, const Tensor& taken, DType dtype,
+             const Tensor& average_before, OptimizerBase::Update& update) {
+  const DType wide = average_before.dtype();
+  const Tensor momentum = cast(not_equal(taken, 0), wide) * options.ema_momentum;
+  Tensor next = momentum * average_before + (1.0 - momentum) * cast(update.value, wide);
+  if (options.ema_overwrite_frequency) {
+    const Tensor due =
+        equal(mod(taken + 1, static_cast<double>(*options.ema_overwrite_frequency)), 0);
+    update.value = where(due, cast(next, dtype), update.value);
+  }
+  update.slots.push_back(std::move(next));
 }
 
 }  // namespace
+
+std::vector<OptimizerBase::Slot> detail::slots_of(const OptimizerBase& base) {
+  std::vector<OptimizerBase::Slot> slots = base.slots();
+  if (OptimizerAccess::state(base).options.use_ema) slots.push_back({kAverage});
+  return slots;
+}
+
+Variable detail::scalar_state(Tensor value, const OptimizerState& state, const char* name,
+                              std::source_location site) {
+  return Variable(std::move(value),
+                  {.name = fmt::format("{}/{}", state.label->text, name),
+                   .trainable = false,
+                   .kind = Category::optimizer_state},
+                  site);
+}
 
 // ---- OptimizerBase
 
 OptimizerBase::OptimizerBase(OptimizerOptions options)
     : state_(std::make_unique<OptimizerState>()) {
-  check_positive("clipnorm", options.clipnorm);
-  check_positive("clipvalue", options.clipvalue);
-  check_positive("global_clipnorm", options.global_clipnorm);
+  const auto check_clip = [](const char* option, const std::optional<double>& value) {
+    if (value) detail::check_above("optimizer", option, *value, 0);
+  };
+  check_clip("clipnorm", options.clipnorm);
+  check_clip("clipvalue", options.clipvalue);
+  check_clip("global_clipnorm", options.global_clipnorm);
+  detail::check_at_least("optimizer", "weight_decay", options.weight_decay.value_or(0), 0.0);
+  detail::check_at_least("optimizer", "learning_rate", options.learning_rate.value(), 0.0);
+  detail::check_part("optimizer", "ema_momentum", options.ema_momentum);
+  detail::check_at_least<std::int64_t>("optimizer", "ema_overwrite_frequency",
+                                       options.ema_overwrite_frequency.value_or(1), 1);
   const int ways = options.clipnorm.has_value() + options.clipvalue.has_value() +
                    options.global_clipnorm.has_value();
   if (ways > 1) {
@@ -239,6 +276,7 @@ Optimizer::Optimizer(std::shared_ptr<OptimizerBase> base, std::source_location s
 void Optimizer::build(const std::vector<Variable>& variables, std::source_location site) const {
   check_alive(*base_, "build", site);
   build_state(*base_, variables, site);
+  if (scale_ != nullptr) scale_->build(OptimizerAccess::state(*base_), site);
 }
 
 void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
@@ -250,6 +288,7 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   build_state(*base_, variables, site);
+  if (scale_ != nullptr) scale_->build(state, site);
   const OptimizerOptions& options = state.options;
   const detail::NoTapes no_tapes;
   const CallScope scope(base_->class_name(), site);
@@ -265,7 +304,7 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   if (options.weight_decay) {
     prepared.numbers.push_back(1.0 - step.rate * *options.weight_decay);
   }
-  std::map<DType, std::vector<Tensor>> numbers;  // in each variable's dtype
+  std::map<DType, std::vector<Tensor>> numbers;  // in each dtype that is computed in
   const auto numbers_as = [&](DType dtype) -> const std::vector<Tensor>& {
     std::vector<Tensor>& converted = numbers[dtype];
     if (converted.empty()) {
@@ -276,22 +315,37 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
 
   std::vector<Tensor> clipped;
   clipped.reserve(with_gradient.size());
-  for (const std::size_t i : with_gradient) clipped.push_back(gradients[i]);
+  for (const std::size_t i : with_gradient) {
+    clipped.push_back(detail::widened(gradients[i], "apply"));
+  }
+  Tensor good;  // whether the step is taken; none: it is
+  if (scale_ != nullptr) good = scale_->take_out(clipped);
   clip_gradients(options, clipped);
   std::vector<OptimizerBase::Update> updates;
   for (std::size_t k = 0; k < with_gradient.size(); ++k) {
     const Variable& variable = variables[with_gradient[k]];
-    const std::vector<Tensor>& step_numbers = numbers_as(variable.dtype());
-    Tensor value = variable.read(site);
+    const std::vector<Tensor>& step_numbers = numbers_as(detail::widened(variable.dtype()));
+    Tensor value = detail::widened(variable.read(site), "apply");
     if (decays(options, variable)) value = std::move(value) * step_numbers.back();
     std::vector<Tensor> slots;
     for (const Variable& slot : state.slots[state.slot_index.at(variable.id())]) {
       slots.push_back(slot.read(site));
     }
+    Tensor average_before;
+    if (options.use_ema) {
+      average_before = std::move(slots.back());
+      slots.pop_back();
+    }
     updates.push_back(base_->update(value, clipped[k], slots, step_numbers));
     if (updates.back().slots.size() != slots.size()) {
       raise<ValueError>("{}: update gave {} slots for {}", text_of(*base_),
                         updates.back().slots.size(), slots.size());
+    }
+    if (is_half(variable.dtype())) {  // rounded once, here
+      updates.back().value = cast(updates.back().value, variable.dtype());
+    }
+    if (options.use_ema) {
+      average(options, taken, variable.dtype(), average_before, updates.back());
     }
   }
   std::vector<Variable> changed;
@@ -312,7 +366,32 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
     change(state.shared[s], prepared.shared.at(s));
   }
   change(state.iterations, taken + 1);
+  if (scale_ != nullptr) {
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      values[i] = where(good, values[i], changed[i].read(site));
+    }
+    scale_->adapt(good, change);
+  }
   tenure::detail::assign_all(changed, values, site);
+}
+
+void Optimizer::finalize_variable_values(const std::vector<Variable>& variables,
+                                         std::source_location site) const {
+  const OptimizerState& state = OptimizerAccess::state(*base_);
+  if (!state.options.use_ema) return;
+  check_alive(*base_, "finalize_variable_values", site);
+  const std::lock_guard lock(state.mutex);
+  const detail::NoTapes no_tapes;
+  const CallScope scope("finalize_variable_values", site);
+  std::vector<Variable> averaged;
+  std::vector<Tensor> values;
+  for (const Variable& variable : variables) {
+    const auto index = state.slot_index.find(variable.id());
+    if (index == state.slot_index.end()) continue;
+    averaged.push_back(variable);
+    values.push_back(cast(state.slots[index->second].back().read(site), variable.dtype()));
+  }
+  tenure::detail::assign_all(averaged, values, site);
 }
 
 double Optimizer::learning_rate(std::source_location site) const {
@@ -334,6 +413,7 @@ void Optimizer::set_learning_rate(double rate, std::source_location site) const 
     raise<ValueError>("{}: the learning rate is set by a schedule, it cannot be made {}",
                       text_of(*base_), rate);
   }
+  detail::check_at_least(text_of(*base_), "learning_rate", rate, 0.0);
   state.rate = rate;
   if (!state.learning_rate.defined() || state.disposed) return;
   const EagerScope eager;
@@ -361,14 +441,22 @@ std::vector<Variable> Optimizer::variables() const {
   for (const std::vector<Variable>& slots : state.slots) {
     all.insert(all.end(), slots.begin(), slots.end());
   }
+  if (scale_ != nullptr) {
+    for (Variable& each : scale_->variables()) all.push_back(std::move(each));
+  }
   return all;
 }
 
 std::string Optimizer::name() const { return OptimizerAccess::state(*base_).label->text; }
-std::string Optimizer::class_name() const { return base_->class_name(); }
-std::string Optimizer::config() const { return base_->config(); }
+std::string Optimizer::class_name() const {
+  return scale_ != nullptr ? "LossScaleOptimizer" : base_->class_name();
+}
+std::string Optimizer::config() const {
+  return scale_ != nullptr ? scale_->config(*base_) : base_->config();
+}
 
 Disposal Optimizer::dispose(std::source_location site) const {
+  detail::check_untrained("dispose", *base_, site);
   OptimizerState& state = OptimizerAccess::state(*base_);
   const std::lock_guard lock(state.mutex);
   if (state.disposed) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -26,15 +27,38 @@ struct OptimizerState {
   std::source_location disposed_at;
 };
 
+// What a LossScaleOptimizer adds; the optimizer's mutex guards it.
+struct LossScale {
+  LossScaleOptimizerOptions options;
+  Variable scale, good_steps;  // made by the first build
+
+  std::vector<Variable> variables() const;  // none before they are made
+  void build(const OptimizerState& state, std::source_location site);
+  // Gradients without the scale. True where all of them are finite.
+  Tensor take_out(std::vector<Tensor>& gradients) const;
+  // What becomes of the scale after a step, good or not.
+  void adapt(const Tensor& good,
+             const std::function<void(const Variable& variable, Tensor value)>& change) const;
+  std::string config(const OptimizerBase& inner) const;
+};
+
 struct OptimizerAccess {
   static OptimizerBase& base(const Optimizer& optimizer) { return *optimizer.base_; }
+  static LossScale* scale(const Optimizer& optimizer) { return optimizer.scale_.get(); }
   static OptimizerState& state(const OptimizerBase& base) { return *base.state_; }
 };
+
+// What is kept for each variable: what the formula asks for, and last its average.
+std::vector<OptimizerBase::Slot> slots_of(const OptimizerBase& base);
+// A scalar of an optimizer's state.
+Variable scalar_state(Tensor value, const OptimizerState& state, const char* name,
+                      std::source_location site);
 
 // The settings that every optimizer has, and this one's.
 template <class O>
 void optimizer_fields(Fields& visit, O& o) {
-  TENURE_FIELDS(visit, o, name, weight_decay, clipnorm, global_clipnorm, clipvalue);
+  TENURE_FIELDS(visit, o, name, weight_decay, clipnorm, global_clipnorm, clipvalue, use_ema,
+                ema_momentum, ema_overwrite_frequency);
   fields(visit, o);
   TENURE_FIELDS(visit, o, learning_rate);
 }
@@ -42,8 +66,15 @@ inline void fields(Fields&, OptimizerOptions&) {}
 
 template <class O>
 OptimizerOptions common_optimizer_options(const O& o) {
-  return {o.learning_rate, o.weight_decay,    o.clipnorm,
-          o.clipvalue,     o.global_clipnorm, o.exclude_from_weight_decay,
+  return {o.learning_rate,
+          o.weight_decay,
+          o.clipnorm,
+          o.clipvalue,
+          o.global_clipnorm,
+          o.use_ema,
+          o.ema_momentum,
+          o.ema_overwrite_frequency,
+          o.exclude_from_weight_decay,
           o.name};
 }
 

@@ -21,10 +21,18 @@ Tensor call_part(const char* name, const P& part, std::source_location site, F&&
   return fn();
 }
 
+// What `make` gives; what it refuses is told of that line.
+template <class F>
+auto told_of(std::source_location site, F&& make) {
+  const tenure::detail::UserLine line(site);
+  return make();
+}
+
 Initializer initializer_named(const std::string& name, Fields&& settings);
 Regularizer regularizer_named(const std::string& name, Fields&& settings);
 Constraint constraint_named(const std::string& name, Fields&& settings);
 Schedule schedule_named(const std::string& name, Fields&& settings);
+std::string optimizer_names();  // "adadelta, ..."
 Optimizer optimizer_named(const std::string& name, Fields&& settings);
 Loss loss_named(const std::string& name, Fields&& settings);
 Metric metric_named(const std::string& name, Fields&& settings);

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "core/raise.h"
+#include "nn/bounds.h"
 #include "nn/eager_scope.h"
 #include "nn/parts.h"
 #include "tenure/create.h"
@@ -60,8 +61,10 @@ Schedule schedule(const char* class_name, O options, std::function<Tensor(Tensor
   return Schedule(Named<Tensor(Tensor)>{class_name, std::move(config), std::move(call)});
 }
 
-void check_steps(const char* schedule, const char* option, double steps) {
-  if (!(steps > 0)) raise<ValueError>("{}: {} must be above 0: {}", schedule, option, steps);
+// What all that decay have.
+void check_decay(const char* schedule, double rate, const char* option, double steps) {
+  detail::check_at_least(schedule, "initial_learning_rate", rate, 0.0);
+  detail::check_above(schedule, option, steps, 0);
 }
 
 Tensor constant(double value) { return full({}, value, DType::float64); }
@@ -90,8 +93,10 @@ double Schedule::at(std::int64_t step, std::source_location site) const {
   return (*this)(constant(static_cast<double>(step))).item<double>();
 }
 
-Schedule ExponentialDecay(ExponentialDecayOptions o) {
-  check_steps("ExponentialDecay", "decay_steps", o.decay_steps);
+Schedule ExponentialDecay(ExponentialDecayOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  check_decay("ExponentialDecay", o.initial_learning_rate, "decay_steps", o.decay_steps);
+  detail::check_at_least("ExponentialDecay", "decay_rate", o.decay_rate, 0.0);
   return schedule("ExponentialDecay", o, [o](Tensor step) {
     Tensor done = step / o.decay_steps;
     if (o.staircase) done = floor(done);
@@ -99,8 +104,10 @@ Schedule ExponentialDecay(ExponentialDecayOptions o) {
   });
 }
 
-Schedule InverseTimeDecay(InverseTimeDecayOptions o) {
-  check_steps("InverseTimeDecay", "decay_steps", o.decay_steps);
+Schedule InverseTimeDecay(InverseTimeDecayOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  check_decay("InverseTimeDecay", o.initial_learning_rate, "decay_steps", o.decay_steps);
+  detail::check_at_least("InverseTimeDecay", "decay_rate", o.decay_rate, 0.0);
   return schedule("InverseTimeDecay", o, [o](Tensor step) {
     Tensor done = step / o.decay_steps;
     if (o.staircase) done = floor(done);
@@ -108,7 +115,8 @@ Schedule InverseTimeDecay(InverseTimeDecayOptions o) {
   });
 }
 
-Schedule PiecewiseConstantDecay(PiecewiseConstantDecayOptions o) {
+Schedule PiecewiseConstantDecay(PiecewiseConstantDecayOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   if (o.values.size() != o.boundaries.size() + 1) {
     raise<ValueError>(
         "PiecewiseConstantDecay: takes one more value than boundaries: {} values, {} boundaries",
@@ -120,6 +128,9 @@ Schedule PiecewiseConstantDecay(PiecewiseConstantDecayOptions o) {
                         o.boundaries[i - 1], o.boundaries[i]);
     }
   }
+  for (const double value : o.values) {
+    detail::check_at_least("PiecewiseConstantDecay", "a value", value, 0.0);
+  }
   return schedule("PiecewiseConstantDecay", o, [o](Tensor step) {
     Tensor rate = constant(o.values.back());
     for (std::size_t i = o.boundaries.size(); i-- > 0;) {
@@ -129,8 +140,11 @@ Schedule PiecewiseConstantDecay(PiecewiseConstantDecayOptions o) {
   });
 }
 
-Schedule PolynomialDecay(PolynomialDecayOptions o) {
-  check_steps("PolynomialDecay", "decay_steps", o.decay_steps);
+Schedule PolynomialDecay(PolynomialDecayOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  check_decay("PolynomialDecay", o.initial_learning_rate, "decay_steps", o.decay_steps);
+  detail::check_at_least("PolynomialDecay", "end_learning_rate", o.end_learning_rate, 0.0);
+  detail::check_at_least("PolynomialDecay", "power", o.power, 0.0);
   return schedule("PolynomialDecay", o, [o](Tensor step) {
     Tensor done = step / o.decay_steps;
     done = o.cycle ? done / maximum(ceil(done), 1.0) : minimum(done, 1.0);
@@ -139,11 +153,12 @@ Schedule PolynomialDecay(PolynomialDecayOptions o) {
   });
 }
 
-Schedule CosineDecay(CosineDecayOptions o) {
-  check_steps("CosineDecay", "decay_steps", o.decay_steps);
-  if (o.warmup_steps < 0) {
-    raise<ValueError>("CosineDecay: warmup_steps must not be negative: {}", o.warmup_steps);
-  }
+Schedule CosineDecay(CosineDecayOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  check_decay("CosineDecay", o.initial_learning_rate, "decay_steps", o.decay_steps);
+  detail::check_at_least("CosineDecay", "alpha", o.alpha, 0.0);
+  detail::check_at_least("CosineDecay", "warmup_target", o.warmup_target.value_or(0), 0.0);
+  detail::check_at_least("CosineDecay", "warmup_steps", o.warmup_steps, 0.0);
   return schedule("CosineDecay", o, [o](Tensor step) {
     const bool warms = o.warmup_target && o.warmup_steps > 0;
     const double highest = o.warmup_target.value_or(o.initial_learning_rate);
@@ -157,11 +172,13 @@ Schedule CosineDecay(CosineDecayOptions o) {
   });
 }
 
-Schedule CosineDecayRestarts(CosineDecayRestartsOptions o) {
-  check_steps("CosineDecayRestarts", "first_decay_steps", o.first_decay_steps);
-  if (!(o.t_mul >= 1)) {
-    raise<ValueError>("CosineDecayRestarts: t_mul must be at least 1: {}", o.t_mul);
-  }
+Schedule CosineDecayRestarts(CosineDecayRestartsOptions o, std::source_location site) {
+  const tenure::detail::UserLine line(site);
+  check_decay("CosineDecayRestarts", o.initial_learning_rate, "first_decay_steps",
+              o.first_decay_steps);
+  detail::check_at_least("CosineDecayRestarts", "t_mul", o.t_mul, 1.0);
+  detail::check_at_least("CosineDecayRestarts", "m_mul", o.m_mul, 0.0);
+  detail::check_at_least("CosineDecayRestarts", "alpha", o.alpha, 0.0);
   return schedule("CosineDecayRestarts", o, [o](Tensor step) {
     // So that a period's first step is not taken for the last one's last.
     constexpr double kRounding = 1e-9;

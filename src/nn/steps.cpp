@@ -3,13 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/events.h"
 #include "memory/text.h"
+#include "memory/warn.h"
 #include "nn/containers.h"
 #include "nn/eager_scope.h"
+#include "nn/metric.h"
+#include "nn/optimizer_state.h"
+#include "nn/step_parts.h"
+#include "nn/widened.h"
 #include "tensor/access.h"
 #include "tensor/assign.h"
 #include "tensor/rollback.h"
@@ -22,113 +30,168 @@ namespace detail {
 
 using tenure::detail::CallScope;
 
+std::source_location called_at(const TensorVector& in) {
+  if (in.empty()) return {};  // which the model is about to refuse
+  return tenure::detail::checked(in.front(), "call").birth.site;
+}
+
+std::vector<Spec> specs_of(const TensorVector& tensors) {
+  std::vector<Spec> specs;
+  specs.reserve(tensors.size());
+  for (const Tensor& each : tensors) specs.push_back(spec_of(each));
+  return specs;
+}
+
+std::vector<Variable> trainable_of(ModelBase& base) {
+  std::vector<Variable> trainable;
+  for (const LayerWeight& each : all_weights(base)) {
+    if (each.trainable) trainable.push_back(each.weight->variable);
+  }
+  return trainable;
+}
+
 namespace {
 
-struct Judged {
-  Tensor total;
-  TensorVector losses;  // of each output
-  TensorVector outputs;
-};
+constexpr const char* kFewSizes =
+    "give the model batches of a few sizes: from a dataset with batch(n, {.drop_remainder = "
+    "true}), sequences padded to a few lengths";
 
-// The model's outputs and its loss. Regularizers and what layers add are part of the total.
-Judged judge(ModelBase& base, const Compiled& compiled, const TensorVector& x,
-             const TensorVector& y, const TensorVector& weight, bool training,
-             std::source_location site) {
-  TensorVector masks, added;
-  const Call call{.training = training, .masks = {}, .losses = &added, .output_masks = &masks};
-  Judged judged;
-  judged.outputs = call_layer(base, x, call, site);
-  masks.resize(judged.outputs.size());
-  const CompileOptions& options = compiled.options;
-  if (y.size() != judged.outputs.size()) {
-    raise<ValueError>("{}: has {} outputs, was given {} targets", layer_text(base),
-                      judged.outputs.size(), y.size());
-  }
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const Loss& loss = options.loss.of(i);
-    judged.losses.push_back(
-        loss(y[i], judged.outputs[i], weight.empty() ? Tensor() : weight.front(), masks[i]));
-  }
-  const auto add = [&judged](Tensor term) {
-    judged.total =
-        judged.total.defined() ? std::move(judged.total) + std::move(term) : std::move(term);
-  };
-  for (std::size_t i = 0; i < judged.losses.size(); ++i) {
-    const double share = options.loss_weights.empty() ? 1 : options.loss_weights[i];
-    add(share == 1 ? judged.losses[i] : judged.losses[i] * share);
-  }
-  for (const LayerWeight& each : all_weights(base)) {
-    if (each.weight->regularizer.given() && each.trainable) {
-      add(each.weight->regularizer(each.weight->variable.read(site)));
-    }
-  }
-  for (Tensor& term : added) add(std::move(term));
-  return judged;
+TensorVector call_model(StepScope& step, const TensorVector& x, bool training) {
+  const Call call{
+      .training = training, .masks = {}, .losses = &step.added, .output_masks = &step.masks};
+  return call_layer(step.base, x, call, step.site);
 }
 
 // What a step gives: the total, then the losses of several outputs.
-TensorVector losses_of(Judged judged) {
-  TensorVector losses{std::move(judged.total)};
-  if (judged.losses.size() > 1) {
-    for (Tensor& loss : judged.losses) losses.push_back(std::move(loss));
+StepLogs logs_of(const Compiled& compiled, Judged judged) {
+  StepLogs logs{{compiled.loss_names[0], std::move(judged.total)}};
+  for (std::size_t i = 1; i < compiled.loss_names.size(); ++i) {
+    logs.emplace_back(compiled.loss_names[i], std::move(judged.losses[i - 1]));
   }
-  return losses;
+  return logs;
 }
 
-void update_metrics(const Compiled& compiled, const Judged& judged, const TensorVector& y,
-                    const TensorVector& weight) {
-  const std::size_t each = compiled.options.metrics.size();
-  for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
-    compiled.metrics[i].update(y[i / each], stop_gradient(judged.outputs[i / each]),
-                               weight.empty() ? Tensor() : weight.front());
+// The gradients of the batches so far with this one's: kept, or averaged for the step.
+void accumulate(StepScope& step, TensorVector& gradients, std::vector<Variable>& sums,
+                TensorVector& next_sums) {
+  const Compiled& compiled = step.compiled;
+  if (compiled.accumulated.empty()) return;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    const Variable& sum = compiled.accumulated[i];
+    sums.push_back(sum);
+    Tensor added = sum + gradients[i];
+    if (step.kind == StepKind::accumulate) {
+      next_sums.push_back(std::move(added));
+    } else {
+      gradients[i] = std::move(added) * (1.0 / compiled.options.accumulate);
+      next_sums.push_back(zeros(sum.shape(), sum.dtype()));
+    }
   }
 }
 
-enum class Part { whole, accumulate };
+void constrain(StepScope& step) {
+  const CallScope scope("train", step.site);
+  for (const LayerWeight& each : all_weights(step.base)) {
+    Weight& constrained = *each.weight;
+    if (!constrained.constraint.given() || !each.trainable) continue;
+    constrained.variable.assign(constrained.constraint(constrained.variable.read(step.site)));
+  }
+}
 
-TensorVector train(ModelBase& base, Compiled& compiled, const TensorVector& x,
-                   const TensorVector& y, const TensorVector& weight, Part part,
-                   std::source_location site) {
-  const CallScope scope("train", site);
-  GradientTape tape({.name = "training step"}, site);
-  Judged judged = judge(base, compiled, x, y, weight, true, site);
+}  // namespace
+
+StepLogs built_in_training(StepScope& step, const Batch& batch) {
+  const CallScope scope("train", step.site);
+  Compiled& compiled = step.compiled;
+  prepare(step.base, compiled, specs_of(batch.x), step.site);
+  step.built_in = true;
+  GradientTape tape({.name = "training step"}, step.site);
+  const TensorVector outputs = call_model(step, batch.x, true);
+  Judged judged = judge(step, batch, outputs);
+  const Optimizer& optimizer = compiled.options.optimizer;
   TensorVector gradients =
-      tape.gradient(judged.total, {compiled.trainable.begin(), compiled.trainable.end()}, {}, site);
+      tape.gradient(optimizer.scale_loss(judged.total, step.site),
+                    {compiled.trainable.begin(), compiled.trainable.end()}, {}, step.site);
   std::vector<Variable> sums;
   TensorVector next_sums;
-  if (!compiled.accumulated.empty()) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (!gradients[i].defined()) continue;
-      const Variable& sum = compiled.accumulated[i];
-      sums.push_back(sum);
-      Tensor added = sum + gradients[i];
-      if (part == Part::accumulate) {
-        next_sums.push_back(std::move(added));
-      } else {
-        gradients[i] = std::move(added) * (1.0 / compiled.options.accumulate);
-        next_sums.push_back(zeros(sum.shape(), sum.dtype()));
-      }
-    }
-  }
-  if (part == Part::whole) {
-    compiled.options.optimizer.apply(gradients, compiled.trainable, site);
-    for (const LayerWeight& each : all_weights(base)) {
-      Weight& constrained = *each.weight;
-      if (!constrained.constraint.given() || !each.trainable) continue;
-      constrained.variable.assign(constrained.constraint(constrained.variable.read(site)));
-    }
-  }
-  tenure::detail::assign_all(sums, next_sums, site);
-  update_metrics(compiled, judged, y, weight);
-  return losses_of(std::move(judged));
+  accumulate(step, gradients, sums, next_sums);
+  if (step.kind == StepKind::train) optimizer.apply(gradients, compiled.trainable, step.site);
+  tenure::detail::assign_all(sums, next_sums, step.site);
+  update_metrics(step, batch, outputs);
+  return logs_of(compiled, std::move(judged));
 }
 
-TensorVector test(ModelBase& base, const Compiled& compiled, const TensorVector& x,
-                  const TensorVector& y, const TensorVector& weight, std::source_location site) {
-  const CallScope scope("test", site);
-  Judged judged = judge(base, compiled, x, y, weight, false, site);
-  update_metrics(compiled, judged, y, weight);
-  return losses_of(std::move(judged));
+StepLogs built_in_test(StepScope& step, const Batch& batch) {
+  const CallScope scope("test", step.site);
+  prepare(step.base, step.compiled, specs_of(batch.x), step.site);
+  const TensorVector outputs = call_model(step, batch.x, false);
+  Judged judged = judge(step, batch, outputs);
+  update_metrics(step, batch, outputs);
+  return logs_of(step.compiled, std::move(judged));
+}
+
+namespace {
+
+void check_step(const StepScope& step, const StepLogs& logs) {
+  const char* what = step.kind == StepKind::test ? "test_step" : "train_step";
+  if (logs.empty()) {
+    raise<ValueError>("{}: its {} gives nothing: give {{{{\"loss\", loss}}}} at least",
+                      layer_text(step.base), what);
+  }
+  std::set<std::string> names;
+  for (const auto& [name, value] : logs) {
+    check_number(step.base, fmt::format("\"{}\" of its {}", name, what), value);
+    if (names.insert(name).second) continue;
+    raise<ValueError>("{}: its {} gives two numbers named \"{}\"", layer_text(step.base), what,
+                      name);
+  }
+  const int batches = step.compiled.options.accumulate;
+  if (step.kind != StepKind::test && batches > 1 && !step.built_in) {
+    raise<UnsupportedError>(
+        "{}: accumulate = {} is for the built-in train_step: one of your own adds up gradients "
+        "itself",
+        layer_text(step.base), batches);
+  }
+}
+
+// The names are the same in every trace: what a fit adds up are the same things.
+void note_names(const StepScope& step, const StepLogs& logs) {
+  const bool test = step.kind == StepKind::test;
+  std::vector<std::string> names;
+  names.reserve(logs.size());
+  for (const auto& [name, value] : logs) names.push_back(name);
+  std::vector<std::string>& known = step.told().names;
+  if (known.empty()) known = std::move(names);
+  if (names.empty() || names == known) return;
+  const auto listed = [](const std::vector<std::string>& list) {
+    return tenure::detail::listed(list, [](const std::string& name) { return name; });
+  };
+  raise<ValueError>("{}: its {} gave {} before, and gives {} now: give the same for every batch",
+                    layer_text(step.base), test ? "test_step" : "train_step", listed(known),
+                    listed(names));
+}
+
+// One step of whatever kind, traced or not.
+TensorVector make_step(ModelBase& base, Compiled& compiled, StepKind kind, Batch batch,
+                       std::source_location site) {
+  StepScope step(base, compiled, kind, site);
+  StepLogs logs;
+  {
+    const tenure::detail::CallbackScope users;
+    logs = kind == StepKind::test ? base.test_step(batch) : base.train_step(batch);
+  }
+  for (auto& [name, value] : logs) {
+    if (!is_floating(value.dtype()) && !is_complex(value.dtype()))
+      value = cast(value, DType::float64);  // a count, as it may be
+  }
+  check_step(step, logs);
+  if (kind == StepKind::train) constrain(step);
+  note_names(step, logs);
+  TensorVector values;
+  values.reserve(logs.size());
+  for (auto& [name, value] : logs) values.push_back(std::move(value));
+  return values;
 }
 
 std::vector<double> numbers(const TensorVector& losses) {
@@ -140,14 +203,13 @@ std::vector<double> numbers(const TensorVector& losses) {
   return values;
 }
 
-// The arguments of a trace are born where the function was called, which is not where it was made.
-std::source_location called_at(const TensorVector& in) {
-  if (in.empty()) return {};  // which the model is about to refuse
-  return tenure::detail::checked(in.front(), "call").birth.site;
-}
-
 // The mean over no examples is no number, and a step along its gradient ruins every weight.
 void check_rows(const Model& model, const Batch& batch) {
+  if (batch.x.empty() && !batch.text.empty()) {
+    throw ValueError(
+        describe("{}: the batch has text and no tensors", layer_text(ModelAccess::base(model)))
+            .told({}, "map the dataset by a TextVectorization's to_inputs()."));
+  }
   for (const Tensor& input : batch.x) {
     if (input.rank() > 0 && input.dim(0) == 0) {
       raise<ValueError>("{}: there are no examples in the batch: an input has shape {}",
@@ -156,8 +218,63 @@ void check_rows(const Model& model, const Batch& batch) {
   }
 }
 
+// A traced step can tell of an operation that failed, but not of what it is in. The same, operation
+// by operation, can: a ValueError of that takes the place of the one in hand.
+void call_again(LayerBase& base, const TensorVector& x, std::source_location site) {
+  if (tenure::detail::context().trace != nullptr) return;
+  const EagerScope eager;
+  tenure::detail::Rollback rollback;  // nothing is kept
+  try {
+    call_layer(base, x, {}, site);
+  } catch (const ValueError&) {
+    throw;
+  } catch (const std::exception&) {
+  }
+}
+
+// A traced step, which is told of what its labels stand for, and its layers.
+TensorVector run_step(ModelBase& base, const Compiled& compiled, const Compiled::Step& step,
+                      const Batch& batch, const TensorVector& weights, std::source_location site) {
+  try {
+    return step(batch.x, batch.y, weights, site);
+  } catch (const ShapeError&) {
+    check_inputs(base, batch.x);
+    throw;
+  } catch (const ValueError&) {
+    check_labels(base, compiled, batch.y);
+    call_again(base, batch.x, site);
+    throw;
+  }
+}
+
 TensorVector weights_of(const Batch& batch) {
   return batch.weight.defined() ? TensorVector{batch.weight} : TensorVector{};
+}
+Batch batch_of(TensorVector x, TensorVector y, const TensorVector& weight) {
+  return {std::move(x), std::move(y), weight.empty() ? Tensor() : weight.front()};
+}
+
+}  // namespace
+
+namespace {
+
+// Sequential m{other} has the other in it, where a copy of the handle may have been meant.
+std::string not_compiled_remedy(const Model& model) {
+  const std::vector<Layer> layers = model.layers();
+  if (model.class_name() == "Sequential" && layers.size() == 1) {
+    const auto* inner = layers.front().as<ModelBase>();
+    const auto is_compiled = [](ModelState& state) {
+      const std::lock_guard lock(state.mutex);
+      return state.compiled != nullptr;
+    };
+    if (inner != nullptr && is_compiled(ModelAccess::state(*inner))) {
+      return fmt::format(
+          "it holds one model, {}, which is compiled: braces list layers. For that model itself, "
+          "write Sequential m = model or Sequential m(model), not Sequential m{{model}}.",
+          layer_text(*inner));
+    }
+  }
+  return "call compile({.optimizer = ..., .loss = ...}) first.";
 }
 
 }  // namespace
@@ -167,111 +284,105 @@ std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
   check_alive(ModelAccess::base(model), site, what);
   ModelState& state = ModelAccess::state(model);
   const std::lock_guard lock(state.mutex);
+  check_not_ending(what, ModelAccess::base(model), site);
   if (state.compiled == nullptr) {
     throw ValueError(describe("{}: {} is not compiled", what, layer_text(ModelAccess::base(model)))
                          .told({line_of("born", *LayerAccess::state(model).label.get()),
                                 tenure::detail::used_line(site, what)},
-                               "call compile({.optimizer = ..., .loss = ...}) first."));
+                               not_compiled_remedy(model)));
   }
   return state.compiled;
 }
 
-void prepare(const Model& model, Compiled& compiled, const TensorVector& x,
+void prepare(ModelBase& base, Compiled& compiled, const std::vector<Spec>& inputs,
              std::source_location site) {
   if (compiled.ready) return;
-  std::vector<Spec> inputs;
-  for (const Tensor& input : x) inputs.push_back(spec_of(input));
-  prepare(model, compiled, inputs, site);
-}
-
-void prepare(const Model& model, Compiled& compiled, const std::vector<Spec>& inputs,
-             std::source_location site) {
-  if (compiled.ready) return;
-  ModelBase& base = ModelAccess::base(model);
   const EagerScope eager;
-  const std::vector<Spec> outputs = output_specs(base, inputs, site);
-  const CompileOptions& options = compiled.options;
-  if (options.loss.size() != 1 && options.loss.size() != outputs.size()) {
-    raise<ValueError>("compile: {} losses for {} outputs: give one, or one for each",
-                      options.loss.size(), outputs.size());
-  }
-  if (!options.loss_weights.empty() && options.loss_weights.size() != outputs.size()) {
-    raise<ValueError>("compile: {} loss weights for {} outputs", options.loss_weights.size(),
-                      outputs.size());
-  }
-  const Structure* structure = structure_of(base);
-  // Once more from the beginning, if an earlier call failed on the way.
-  compiled.metrics.clear();
-  compiled.metric_names.clear();
+  prepare_outputs(base, compiled, output_specs(base, inputs, site));
   compiled.accumulated.clear();
-  compiled.loss_names = {"loss"};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::string prefix;
-    if (outputs.size() > 1) {
-      prefix = (structure != nullptr ? structure->outputs[i].layer().name()
-                                     : fmt::format("output_{}", i)) +
-               "_";
-      compiled.loss_names.push_back(prefix + "loss");
-    }
-    const Loss& loss = options.loss.of(i);
-    for (const Metric& metric : options.metrics) {
-      const std::string name = prefix + metric.name();
-      compiled.metrics.push_back(metric.resolved(loss, outputs[i].shape).fresh());
-      compiled.metric_names.push_back(name);
-    }
-  }
-  compiled.trainable = model.trainable_weights();
+  compiled.trainable = trainable_of(base);
   compiled.options.optimizer.build(compiled.trainable, site);
-  if (options.accumulate > 1) {
+  if (compiled.options.accumulate > 1) {
     const CallScope call("build", site);
     for (const Variable& variable : compiled.trainable) {
-      compiled.accumulated.push_back(Variable(zeros(variable.shape(), variable.dtype()),
+      compiled.accumulated.push_back(Variable(zeros(variable.shape(), widened(variable.dtype())),
                                               {.name = variable.name() + "/accumulated_gradient",
                                                .trainable = false,
                                                .kind = Category::gradient},
                                               site));
     }
   }
-  // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.
-  ModelBase* owner = &base;
-  Compiled* step_parts = &compiled;
-  const auto step = [&](const char* name, auto fn) {
-    return Compiled::Step(fmt::format("{}.{}", model.name(), name), std::move(fn), {}, site);
-  };
-  compiled.train = step("train", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*owner, *step_parts, in, y, w, Part::whole, called_at(in));
-  });
-  compiled.accumulate = step("accumulate", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return train(*owner, *step_parts, in, y, w, Part::accumulate, called_at(in));
-  });
-  compiled.test = step("test", [=](TensorVector in, TensorVector y, TensorVector w) {
-    return test(*owner, *step_parts, in, y, w, called_at(in));
-  });
   compiled.ready = true;
 }
+
+namespace {
+
+// The functions are the model's own, and made where it was, whoever calls them first.
+std::source_location made_at(const ModelBase& model) {
+  return LayerAccess::state(model).label->site;
+}
+
+void make_functions(const Model& model, Compiled& compiled) {
+  if (compiled.test) return;
+  ModelBase* owner = &ModelAccess::base(model);
+  // The functions are the model's own: a pointer to it, and to what it was compiled to, is enough.
+  Compiled* step_parts = &compiled;
+  const auto step = [&](const char* name, auto fn) {
+    return Compiled::Step(fmt::format("{}.{}", model.name(), name), std::move(fn),
+                          {.advice = kFewSizes}, made_at(*owner));
+  };
+  const auto made_as = [&](const char* name, StepKind kind) {
+    return step(name, [=](TensorVector in, TensorVector y, TensorVector w) {
+      const std::source_location line = called_at(in);
+      return make_step(*owner, *step_parts, kind, batch_of(in, y, w), line);
+    });
+  };
+  compiled.train = made_as("train", StepKind::train);
+  compiled.accumulate = made_as("accumulate", StepKind::accumulate);
+  compiled.test = made_as("test", StepKind::test);
+}
+
+// What a model that the library makes needs is made before its steps are traced; one of the user's
+// own may not be called in its steps.
+void prepare(const Model& model, Compiled& compiled, const Batch& batch,
+             std::source_location site) {
+  make_functions(model, compiled);
+  if (compiled.ready || model.as<Container>() == nullptr) return;
+  check_inputs(ModelAccess::base(model), batch.x);
+  prepare(ModelAccess::base(model), compiled, specs_of(batch.x), site);
+}
+
+}  // namespace
 
 std::vector<double> train_step(const Model& model, Compiled& compiled, const Batch& batch,
                                std::source_location site) {
   const tenure::detail::events::Span span("step", {}, site);
   check_rows(model, batch);
-  prepare(model, compiled, batch.x, site);
+  const Turn turn(ModelAccess::base(model));
+  prepare(model, compiled, batch, site);
   const bool last = compiled.held_back + 1 >= compiled.options.accumulate;
   TensorVector losses;
   if (compiled.options.eager) {
     tenure::detail::Rollback rollback;
-    losses = train(ModelAccess::base(model), compiled, batch.x, batch.y, weights_of(batch),
-                   last ? Part::whole : Part::accumulate, site);
+    losses = make_step(ModelAccess::base(model), compiled,
+                       last ? StepKind::train : StepKind::accumulate, batch, site);
     rollback.commit();
   } else {
     const Compiled::Step& step = last ? *compiled.train : *compiled.accumulate;
-    losses = step(batch.x, batch.y, weights_of(batch), site);
+    losses = run_step(ModelAccess::base(model), compiled, step, batch, weights_of(batch), site);
+  }
+  if (compiled.steps == 0 && compiled.ready && compiled.trainable.empty()) {
+    tenure::detail::warn(fmt::format(
+        "{} at {}: no weight is trainable, so that training changes none: its layers have none, or "
+        "they are frozen by set_trainable(false)",
+        layer_text(ModelAccess::base(model)), tenure::detail::site_text(site)));
   }
   compiled.held_back = last ? 0 : compiled.held_back + 1;
   std::vector<double> values = numbers(losses);
   ++compiled.steps;
   for (std::size_t i = 0; i < values.size() && tenure::detail::events::on(); ++i) {
-    tenure::detail::events::value(fmt::format("step_{}", compiled.loss_names[i]), compiled.steps,
-                                  values[i]);
+    tenure::detail::events::value(fmt::format("step_{}", compiled.training.names[i]),
+                                  compiled.steps, values[i]);
   }
   return values;
 }
@@ -279,12 +390,14 @@ std::vector<double> train_step(const Model& model, Compiled& compiled, const Bat
 std::vector<double> test_step(const Model& model, Compiled& compiled, const Batch& batch,
                               std::source_location site) {
   check_rows(model, batch);
-  prepare(model, compiled, batch.x, site);
-  const TensorVector weight = weights_of(batch);
-  if (!compiled.options.eager) return numbers((*compiled.test)(batch.x, batch.y, weight, site));
+  prepare(model, compiled, batch, site);
+  if (!compiled.options.eager) {
+    return numbers(run_step(ModelAccess::base(model), compiled, *compiled.test, batch,
+                            weights_of(batch), site));
+  }
   tenure::detail::Rollback rollback;
   const TensorVector losses =
-      test(ModelAccess::base(model), compiled, batch.x, batch.y, weight, site);
+      make_step(ModelAccess::base(model), compiled, StepKind::test, batch, site);
   rollback.commit();
   return numbers(losses);
 }
@@ -300,25 +413,38 @@ TensorVector predict_step(const Model& model, const TensorVector& x, std::source
         ModelBase* owner = &base;  // the function is the model's own
         state.predict.emplace(
             fmt::format("{}.predict", model.name()),
-            [owner](TensorVector in) { return call_layer(*owner, in, {}, called_at(in)); },
-            FunctionOptions{}, site);
+            [owner](TensorVector in) { return owner->predict_step(in); },
+            FunctionOptions{.advice = kFewSizes}, made_at(base));
       }
       predict = state.predict;
     }
   }
-  return predict ? (*predict)(x, site) : call_layer(base, x, {}, site);
+  try {
+    return predict ? (*predict)(x, site) : base.predict_step(x);
+  } catch (const ShapeError&) {
+    check_inputs(base, x);
+    throw;
+  } catch (const ValueError&) {
+    if (predict) call_again(base, x, site);
+    throw;
+  }
 }
 
 Logs metric_logs(const Compiled& compiled) {
   Logs logs;
-  for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
-    logs.emplace_back(compiled.metric_names[i], compiled.metrics[i].result());
+  for (const Measure& each : compiled.metrics) {
+    const std::vector<double> results = each.metric.results();
+    logs.emplace_back(each.name, ratio(std::accumulate(results.begin(), results.end(), 0.0),
+                                       static_cast<double>(results.size())));
+    for (std::size_t k = 0; k < results.size() && results.size() > 1; ++k) {
+      logs.emplace_back(fmt::format("{}[{}]", each.name, k), results[k]);
+    }
   }
   return logs;
 }
 
 void reset_metrics(const Compiled& compiled) {
-  for (const Metric& metric : compiled.metrics) metric.reset();
+  for (const Measure& each : compiled.metrics) each.metric.reset();
 }
 
 }  // namespace detail
@@ -327,24 +453,39 @@ using detail::ModelAccess;
 
 void Model::compile(CompileOptions options, std::source_location site) const {
   detail::check_alive(*base_, site, "compile");
-  if (options.loss.empty()) raise<ValueError>("compile: no loss was given");
+  const tenure::detail::UserLine line(site, "compile");
+  const DTypePolicy precision(options.precision, site);
+  if (precision.weight_dtype() != DType::float32) {
+    raise<ValueError>(
+        "compile: precision is float32, mixed_bfloat16 or mixed_float16: \"{}\" is for the .dtype "
+        "of each layer",
+        options.precision);
+  }
   if (options.accumulate < 1) {
     raise<ValueError>("compile: accumulate must be 1 or more: {}", options.accumulate);
   }
   (void)options.optimizer.class_name();  // an empty handle is refused here
-  for (const Loss& loss : options.loss.list()) (void)loss.reduction();
-  for (const Metric& metric : options.metrics) (void)metric.class_name();
+  detail::check_parts(options, as<detail::Container>() != nullptr);
+  const ModelBase& base = ModelAccess::base(*this);
+  if (const detail::Structure* structure = detail::structure_of(base)) {
+    (void)detail::judged_outputs(options, detail::output_names(base, structure->outputs.size()));
+  }
   detail::ModelState& state = ModelAccess::state(*this);
+  if (precision.compute_dtype() == DType::float16 &&
+      detail::OptimizerAccess::scale(options.optimizer) == nullptr) {
+    options.optimizer = LossScaleOptimizer(options.optimizer, {}, site);
+  }
   auto compiled = std::make_shared<detail::Compiled>();
   compiled->options = std::move(options);
+  compiled->site = site;
   // What was compiled before goes without the lock: it may hold what calls the user's code.
   decltype(state.predict) predict;
   const std::lock_guard lock(state.mutex);
-  if (state.training_since) {
-    detail::raise_busy("compile", *base_, *state.training_since, site);
-  }
+  detail::check_idle("compile", detail::ModelAccess::base(*this), site);
   state.compiled.swap(compiled);
   state.predict.swap(predict);
+  detail::LayerAccess::state(*this).precision =
+      precision.is_mixed() ? std::optional(precision.compute_dtype()) : std::nullopt;
 }
 
 }  // namespace tenure::nn

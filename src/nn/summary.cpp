@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/listed.h"
 #include "memory/text.h"
@@ -76,17 +78,17 @@ std::string Model::summary() const {
     const bool chain = structure->sequential;
     table.rows.push_back({"layer", "output", "parameters"});
     if (!chain) table.rows.front().push_back("from");
-    std::vector<Layer> counted;
+    std::unordered_set<const LayerBase*> counted;
     for (const auto& call : structure->calls) {
       if (chain && call->inputs.empty()) continue;
-      const bool again = std::ranges::find(counted, call->layer) != counted.end();
-      std::vector<std::string> row{title(call->layer), shapes_text(call->outputs),
-                                   again ? "(shared)" : grouped(call->layer.count_params())};
+      const bool again = !counted.insert(&LayerAccess::base(call->layer)).second;
+      std::vector<std::string> row{
+          title(call->layer), shapes_text(call->outputs),
+          again ? "(shared)" : grouped(detail::count_weights(LayerAccess::base(call->layer)))};
       if (!chain) {
         row.push_back(tenure::detail::listed(
             call->inputs, [](const Node& input) { return input.layer().name(); }));
       }
-      counted.push_back(call->layer);
       table.rows.push_back(std::move(row));
     }
   } else {
@@ -119,8 +121,10 @@ std::string Model::dot() const {
     for (const Layer& layer : layers()) text += fmt::format("  \"{}\";\n", title(layer));
     return text + "}\n";
   }
+  std::unordered_map<const detail::NodeCall*, std::size_t> numbers;
+  for (const auto& call : structure->calls) numbers.try_emplace(call.get(), numbers.size());
   const auto number = [&](const std::shared_ptr<const detail::NodeCall>& call) {
-    return std::ranges::find(structure->calls, call) - structure->calls.begin();
+    return numbers.at(call.get());
   };
   for (const auto& call : structure->calls) {
     text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", number(call), title(call->layer),

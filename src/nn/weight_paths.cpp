@@ -68,9 +68,9 @@ std::string tfjs_name(const LayerBase& owner, const LayerBase& base, const std::
   return is_stack(owner) ? "RNNCell_" + std::to_string(place) : name;
 }
 
-class Walk {
+class NamesWalk {
  public:
-  explicit Walk(bool states) : states_(states) {}
+  explicit NamesWalk(bool states) : states_(states) {}
   std::vector<NamedVariable> take() { return std::move(named_); }
 
   void visit(LayerBase& base, bool trainable) {
@@ -79,6 +79,7 @@ class Walk {
     trainable = trainable && state.trainable.load(std::memory_order_relaxed);
     if (states_) {
       for (const Variable& slot : state.slots) add(base, slot, false);
+      for (const Variable& record : state.records) add(base, record, false);
     } else {
       for (const Weight& weight : state.weights) {
         add(base, weight.variable, trainable && weight.trainable);
@@ -138,13 +139,13 @@ LayerBase* find_twice(LayerBase& base, std::unordered_set<const LayerBase*>& see
 }  // namespace
 
 std::vector<NamedVariable> named_weights(LayerBase& model) {
-  Walk walk(false);
+  NamesWalk walk(false);
   walk.visit(model, true);
   return walk.take();
 }
 
 std::vector<NamedVariable> named_states(LayerBase& model) {
-  Walk walk(true);
+  NamesWalk walk(true);
   walk.visit(model, true);
   return walk.take();
 }

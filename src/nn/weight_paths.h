@@ -23,6 +23,7 @@ struct NamedVariable {
 
 // ValueError where two would have the same name.
 std::vector<NamedVariable> named_weights(LayerBase& model);
+// States and records.
 std::vector<NamedVariable> named_states(LayerBase& model);
 
 // The first layer that stands in two places below the model, or null.

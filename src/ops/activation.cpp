@@ -11,6 +11,7 @@
 #include "ops/families.h"
 #include "ops/maths_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
@@ -149,9 +150,10 @@ Tensor elu(Arg x, double alpha) {
   const detail::UserLine site(x.site());
   const detail::CallScope call("elu", site);
   Tensor values = as_float("elu", std::move(x));
+  const RoundOnce rounded("elu", values, site);
   Tensor below = elu(values) * alpha;
   Tensor above_zero = greater_equal(values, 0);
-  return where(std::move(above_zero), std::move(values), std::move(below));
+  return rounded(where(std::move(above_zero), std::move(values), std::move(below)));
 }
 
 Tensor gelu(Arg x, GeluOptions options) {
@@ -166,17 +168,21 @@ Tensor swish(Arg x) {
 }
 
 Tensor mish(Arg x) {
-  const detail::CallScope call("mish", x.site());
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("mish", site);
   Tensor values = as_float("mish", std::move(x));
+  const RoundOnce rounded("mish", values, site);
   Tensor share = tanh(softplus(values));
-  return mul(std::move(values), std::move(share));
+  return rounded(mul(std::move(values), std::move(share)));
 }
 
 Tensor softsign(Arg x) {
-  const detail::CallScope call("softsign", x.site());
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("softsign", site);
   Tensor values = as_float("softsign", std::move(x));
+  const RoundOnce rounded("softsign", values, site);
   Tensor divisor = abs(values) + 1;
-  return div(std::move(values), std::move(divisor));
+  return rounded(div(std::move(values), std::move(divisor)));
 }
 
 Tensor softplus(Arg x) { return call(kSoftplus, std::move(x)); }

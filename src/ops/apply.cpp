@@ -25,6 +25,7 @@
 #include "ops/views.h"
 #include "tensor/access.h"
 #include "tensor/read_hook.h"
+#include "tenure/math.h"
 
 namespace tenure::ops {
 namespace {
@@ -59,8 +60,8 @@ template <std::size_t n>
 class PinnedInputs {
  public:
   PinnedInputs(const Context& context, const OpDef& op, std::span<Tensor> in,
-               std::source_location site)
-      : headers_(in.size()), layouts_(in.size()) {
+               std::source_location site, Inputs borrowed)
+      : borrowed_(borrowed), headers_(in.size()), layouts_(in.size()) {
     try {
       for (; pinned_ < in.size(); ++pinned_) pin(context, op, in, site);
     } catch (...) {
@@ -73,6 +74,7 @@ class PinnedInputs {
   PinnedInputs& operator=(const PinnedInputs&) = delete;
 
   std::size_t size() const { return headers_.size(); }
+  bool is_borrowed(std::size_t i) const { return borrowed_.has(i); }
   Header& operator[](std::size_t i) const { return *headers_[i]; }
   std::span<const Layout* const> layouts() const { return {layouts_.data(), layouts_.size()}; }
 
@@ -97,18 +99,19 @@ class PinnedInputs {
   detail::Use use(const Context& context, const OpDef& op, std::span<const Tensor> in,
                   std::source_location site) const {
     const Header* header = Access::header(in[pinned_]);
-    const auto copies = std::count_if(in.begin(), in.end(), [&](const Tensor& tensor) {
-      return Access::header(tensor) == header;
-    });
+    std::uint32_t copies = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      copies += Access::header(in[i]) == header && !is_borrowed(i) ? 1 : 0;
+    }
     return {op_name(context, op), static_cast<int>(pinned_),
-            context.call.op != nullptr ? context.call.site : site,
-            static_cast<std::uint32_t>(copies)};
+            context.call.op != nullptr ? context.call.site : site, copies};
   }
   void unpin_all() noexcept {
     while (pinned_ > 0) detail::unpin(*headers_[--pinned_]);
   }
 
   std::size_t pinned_ = 0;
+  const Inputs borrowed_;
   InputList<Header*, n> headers_;
   InputList<const Layout*, n> layouts_;
 };
@@ -164,7 +167,7 @@ template <std::size_t n>
 StorageRef result_storage(const Context& context, const OpDef& op, const PinnedInputs<n>& in,
                           AttrsRef attrs, std::size_t output, const Layout& layout, Device device) {
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!may_take(op, attrs, i, in[i].layout, output, layout)) continue;
+    if (in.is_borrowed(i) || !may_take(op, attrs, i, in[i].layout, output, layout)) continue;
     if (StorageRef taken = detail::take_for_reuse(in[i])) return taken;
   }
   return StorageRef(detail::allocate_storage(device, layout.nbytes(), context.session));
@@ -319,10 +322,10 @@ template <std::size_t n, std::size_t results>
 
 template <std::size_t n, std::size_t results>
 void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef attrs,
-               std::source_location site, std::span<Tensor> out) {
+               std::source_location site, std::span<Tensor> out, Inputs borrowed) {
   const detail::RunningOp running{.op = op.name, .call = &context.call, .site = site};
   detail::OpWatch watch(context.watch);
-  const PinnedInputs<n> inputs(context, op, in, site);
+  const PinnedInputs<n> inputs(context, op, in, site, borrowed);
   ResultList<Layout, results> layouts(out.size());
   Infer infer{op.name, inputs.layouts(), attrs, layouts};
   op.infer(infer);
@@ -366,7 +369,7 @@ void run_eager(Context& context, const OpDef& op, std::span<Tensor> in, AttrsRef
 }  // namespace
 
 void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
-                std::span<Tensor> out) {
+                std::span<Tensor> out, Inputs borrowed) {
   Context& context = detail::context();
   try {
     if (context.trace != nullptr) [[unlikely]] {
@@ -374,11 +377,11 @@ void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::sour
       return;
     }
     if (out.size() == 1 && in.size() == 2) {
-      run_eager<2, 1>(context, op, in, attrs, site, out);
+      run_eager<2, 1>(context, op, in, attrs, site, out, borrowed);
     } else if (out.size() == 1 && in.size() == 1) {
-      run_eager<1, 1>(context, op, in, attrs, site, out);
+      run_eager<1, 1>(context, op, in, attrs, site, out, borrowed);
     } else {
-      run_eager<kAnyNumber, kAnyNumber>(context, op, in, attrs, site, out);
+      run_eager<kAnyNumber, kAnyNumber>(context, op, in, attrs, site, out, borrowed);
     }
   } catch (OutOfMemoryError& error) {
     detail::add_use(error, site, op_name(context, op));
@@ -417,6 +420,10 @@ bool trace_assign(const std::shared_ptr<VariableState>& variable, const Tensor& 
   ops::Tracer* trace = context().trace;
   if (trace != nullptr) trace->assign(variable, value, site);
   return trace != nullptr;
+}
+
+Tensor cast_read(Tensor value, DType dtype, std::source_location site) {
+  return cast(Arg(std::move(value), site), dtype);
 }
 
 }  // namespace tenure::detail

@@ -13,9 +13,9 @@
 namespace tenure::ops {
 
 // Runs `op` over `in` (whose handles may be the last, and are the caller's to drop) and fills
-// `out`.
+// `out`. Inputs in `borrowed` are handles that nobody counted: somebody else holds one.
 void apply_into(const OpDef& op, std::span<Tensor> in, AttrsRef attrs, std::source_location site,
-                std::span<Tensor> out);
+                std::span<Tensor> out, Inputs borrowed = {});
 
 template <class... Ts>
 Tensor apply(const OpDef& op, AttrsRef attrs, std::source_location site, Ts... inputs) {

@@ -9,5 +9,6 @@ extern const OpDef kMul;
 extern const OpDef kDiv;
 extern const OpDef kNeg;
 extern const OpDef kMatmul;
+extern const OpDef kCast;
 
 }  // namespace tenure::ops

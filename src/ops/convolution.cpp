@@ -13,6 +13,7 @@
 #include "ops/families.h"
 #include "ops/maths_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/tracer.h"
 #include "tensor/access.h"
 #include "tenure/math.h"
@@ -293,13 +294,9 @@ Tensor finished(Tensor z, const FusedOptions& fused, Tensor prelu_weights) {
   }
 }
 
-// The operands that follow the first two: bias and weights of prelu, empty where there are none.
-struct Operands {
-  Tensor a, b, bias, prelu_weights;
-};
-
-Operands fused_operands(const char* op, Arg& a, Arg& b, const FusedOptions& fused,
-                        std::source_location site) {
+// The two operands, bias and weights of prelu; the latter empty where there are none.
+std::array<Tensor, 4> fused_operands(const char* op, Arg& a, Arg& b, const FusedOptions& fused,
+                                     std::source_location site) {
   if ((fused.activation == Activation::prelu) != fused.prelu_weights.has_value()) {
     raise<ValueError>("{}: prelu and its weights go together", op);
   }
@@ -307,8 +304,7 @@ Operands fused_operands(const char* op, Arg& a, Arg& b, const FusedOptions& fuse
   std::optional<Arg> bias = fused.bias;
   std::optional<Arg> prelu = fused.prelu_weights;
   if (bias && prelu) {
-    auto [x, y, z, w] = operands(op, std::array{&a, &b, &*bias, &*prelu}, site);
-    return {std::move(x), std::move(y), std::move(z), std::move(w)};
+    return operands(op, std::array{&a, &b, &*bias, &*prelu}, site);
   }
   if (!bias && !prelu) {
     auto [x, y] = operands(op, std::array{&a, &b}, site);
@@ -332,18 +328,19 @@ Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, A
                   const FusedOptions& fused, const ConvOptions& options) {
   const detail::UserLine site(x.site());
   const detail::CallScope call(op.name, site);
-  Operands in = fused_operands(op.name, x, filter, fused, site);
-  const ConvShapes shapes = shapes_for(op.name, 2, depthwise, in.a, in.b, options);
+  std::array<Tensor, 4> in = fused_operands(op.name, x, filter, fused, site);
+  auto& [image, weights, bias, prelu_weights] = in;
+  const ConvShapes shapes = shapes_for(op.name, 2, depthwise, image, weights, options);
   const bool first = options.channels_first;
-  const bool batched = in.a.rank() == 4;
+  const bool batched = image.rank() == 4;
   const Shape wanted = wanted_shape(shapes, first, batched);
-  in.bias = per_channel(op.name, "the bias", std::move(in.bias), wanted, first);
-  in.prelu_weights =
-      per_channel(op.name, "prelu's weights", std::move(in.prelu_weights), wanted, first);
+  bias = per_channel(op.name, "the bias", std::move(bias), wanted, first);
+  prelu_weights = per_channel(op.name, "prelu's weights", std::move(prelu_weights), wanted, first);
 
   // The kernel does what its gradient can undo; the rest follows.
-  Tensor vector = channel_vector(in.bias, shapes.y[3], first);
-  const bool bias_follows = in.bias.defined() && !vector.defined();
+  Tensor vector = channel_vector(bias, shapes.y[3], first);
+  const bool bias_follows = bias.defined() && !vector.defined();
+  if (vector.defined()) bias = std::move(vector);
   const bool activation_follows =
       bias_follows || fused.activation == Activation::prelu ||
       (fused.activation == Activation::leaky_relu && !(fused.leaky_relu_alpha >= 0));
@@ -351,17 +348,20 @@ Tensor fused_conv(const OpDef& op, const OpDef& plain, bool depthwise, Arg& x, A
   attrs.result = shapes.y;
   if (!activation_follows) attrs.activation = fused.activation;
   if (attrs.activation == Activation::leaky_relu) attrs.alpha = fused.leaky_relu_alpha;
-  Tensor image = as_taken(std::move(in.a), 2, first);
+  std::optional<RoundOnce> rounded;
+  if (activation_follows) rounded.emplace(op.name, in, site);
+  image = as_taken(std::move(image), 2, first);
   Tensor y;
-  if (vector.defined()) {
-    y = apply(op, ref(attrs), site, std::move(image), std::move(in.b), std::move(vector));
+  if (bias.defined() && !bias_follows) {
+    y = apply(op, ref(attrs), site, std::move(image), std::move(weights), std::move(bias));
   } else {
     const bool linear = attrs.activation == Activation::linear;
-    y = apply(linear ? plain : op, ref(attrs), site, std::move(image), std::move(in.b));
+    y = apply(linear ? plain : op, ref(attrs), site, std::move(image), std::move(weights));
   }
   y = as_wanted(std::move(y), first, batched);
-  if (bias_follows) y = add(std::move(y), std::move(in.bias));
-  return activation_follows ? finished(std::move(y), fused, std::move(in.prelu_weights)) : y;
+  if (!activation_follows) return y;
+  if (bias_follows) y = add(std::move(y), std::move(bias));
+  return (*rounded)(finished(std::move(y), fused, std::move(prelu_weights)));
 }
 
 constexpr Composite kConvolutionComposites[] = {
@@ -411,8 +411,9 @@ Tensor separable_conv2d(Arg x, Arg depthwise, Arg pointwise, const ConvOptions& 
   constexpr const char* kName = "separable_conv2d";
   const detail::UserLine site(x.site());
   const detail::CallScope call(kName, site);
-  auto [image, each, all] = ops::operands(kName, std::array{&x, &depthwise, &pointwise}, site);
-  const Shape& shape = all.shape();
+  auto in = ops::operands(kName, std::array{&x, &depthwise, &pointwise}, site);
+  auto& [image, each, all] = in;
+  const Shape shape = all.shape();
   if (shape.rank() != 4 || shape[0] != 1 || shape[1] != 1) {
     raise<ShapeError>("{}: the pointwise filter is not [1, 1, channels in, channels out]: {}",
                       kName, shape);
@@ -424,8 +425,10 @@ Tensor separable_conv2d(Arg x, Arg depthwise, Arg pointwise, const ConvOptions& 
         "and {}",
         kName, shapes.y[3], shape[2], each.shape(), shape);
   }
+  const ops::RoundOnce rounded(kName, in, site);
   Tensor between = depthwise_conv2d(std::move(image), std::move(each), options);
-  return conv2d(std::move(between), std::move(all), {.channels_first = options.channels_first});
+  return rounded(
+      conv2d(std::move(between), std::move(all), {.channels_first = options.channels_first}));
 }
 
 Tensor conv1d_transpose(Arg x, Arg filter, const Shape& output_shape, const ConvOptions& options) {
@@ -485,13 +488,18 @@ Tensor fused_matmul(Arg a, Arg b, const FusedOptions& fused, const MatmulOptions
   constexpr const char* kName = "fused_matmul";
   const detail::UserLine site(a.site());
   const detail::CallScope call(kName, site);
-  ops::Operands in = ops::fused_operands(kName, a, b, fused, site);
-  Tensor y = matmul(std::move(in.a), std::move(in.b), options);
-  in.bias = ops::per_channel(kName, "the bias", std::move(in.bias), y.shape(), false);
-  in.prelu_weights =
-      ops::per_channel(kName, "prelu's weights", std::move(in.prelu_weights), y.shape(), false);
-  if (in.bias.defined()) y = add(std::move(y), std::move(in.bias));
-  return ops::finished(std::move(y), fused, std::move(in.prelu_weights));
+  std::array<Tensor, 4> in = ops::fused_operands(kName, a, b, fused, site);
+  auto& [left, right, bias, prelu_weights] = in;
+  const bool only_product = !bias.defined() && fused.activation == Activation::linear;
+  std::optional<ops::RoundOnce> rounded;
+  if (!only_product) rounded.emplace(kName, in, site);
+  Tensor y = matmul(std::move(left), std::move(right), options);
+  bias = ops::per_channel(kName, "the bias", std::move(bias), y.shape(), false);
+  prelu_weights =
+      ops::per_channel(kName, "prelu's weights", std::move(prelu_weights), y.shape(), false);
+  if (only_product) return y;
+  if (bias.defined()) y = add(std::move(y), std::move(bias));
+  return (*rounded)(ops::finished(std::move(y), fused, std::move(prelu_weights)));
 }
 
 }  // namespace tenure

@@ -83,11 +83,7 @@ Family custom_ops() {
 
 Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
                        const std::vector<Tensor>& inputs, std::source_location site) {
-  if (!forward) {
-    throw ValueError(
-        describe("custom_gradient: the function of the value is empty")
-            .told({detail::used_line(site, "custom_gradient")}, "give it one that can be called."));
-  }
+  detail::check_function("custom_gradient", forward, site, "the function of the value");
   detail::Context& context = detail::context();
   CustomResult result;
   {

@@ -8,6 +8,7 @@
 #include "ops/families.h"
 #include "ops/matrix_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tenure/create.h"
 #include "tenure/linalg.h"
@@ -390,7 +391,9 @@ Tensor solve(Arg a, Arg b, SolveOptions options) {
 Tensor lstsq(Arg a, Arg b) {
   const detail::UserLine site(a.site());
   const detail::CallScope call("lstsq", site);
-  const auto [matrix, rhs] = equation("lstsq", a, b, false);
+  std::array<Tensor, 2> in = equation("lstsq", a, b, false);
+  const RoundOnce rounded("lstsq", in, site);
+  const auto& [matrix, rhs] = in;
   const Shape& shape = matrix.shape();
   if (shape[-2] != rhs.shape()[-2]) {
     raise<ShapeError>("lstsq: {} equations for {} right-hand rows: {} and {}", shape[-2],
@@ -398,10 +401,10 @@ Tensor lstsq(Arg a, Arg b) {
   }
   if (shape[-2] >= shape[-1]) {
     const auto [q, r] = qr(matrix);
-    return triangular_solve(r, matmul(q, rhs, {.transpose_a = true}), {.lower = false});
+    return rounded(triangular_solve(r, matmul(q, rhs, {.transpose_a = true}), {.lower = false}));
   }
   const auto [q, r] = qr(matrix_transpose(matrix));
-  return matmul(q, triangular_solve(r, rhs, {.lower = false, .transpose = true}));
+  return rounded(matmul(q, triangular_solve(r, rhs, {.lower = false, .transpose = true})));
 }
 
 Tensor inverse(Arg x) { return run_on_matrices(kInverse, x, true); }
@@ -420,8 +423,10 @@ Slogdet slogdet(Arg x) {
 Tensor log_determinant(Arg x) {
   const detail::UserLine site(x.site());
   const detail::CallScope call("log_determinant", site);
-  auto [sign, magnitude] = slogdet(Arg(matrices("log_determinant", std::move(x), true), site));
-  return log(std::move(sign)) + std::move(magnitude);
+  Tensor in = matrices("log_determinant", std::move(x), true);
+  const RoundOnce rounded("log_determinant", in, site);
+  auto [sign, magnitude] = slogdet(Arg(std::move(in), site));
+  return rounded(log(std::move(sign)) + std::move(magnitude));
 }
 
 Qr qr(Arg x, QrOptions options) {

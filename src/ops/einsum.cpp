@@ -6,12 +6,14 @@
 // columns], to which transposes bring the operands as views; matmul takes any strides in the stack,
 // so only rows, columns or inner axes that do not lie evenly are copied.
 #include <algorithm>
+#include <optional>
 
 #include "core/raise.h"
 #include "memory/context.h"
 #include "ops/einsum_plan.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/tracer.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"
@@ -166,6 +168,20 @@ Operand contracted(Operand a, Operand b, std::span<const Labels> others, const L
 constexpr Composite kEinsumComposites[] = {
     {"einsum", "Einsum", "diagonal, sum, transpose, reshape, matmul, mul"}};
 
+// Whether it is one sum or one product, and nothing more that rounds.
+bool is_one_op(const Equation& read, std::span<const Shape> shapes) {
+  if (shapes.size() != 2) return shapes.size() < 2;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Labels& labels = read.operands[i];
+    for (std::size_t axis = 0; axis < labels.size(); ++axis) {
+      if (has(read.output, labels[axis])) continue;
+      const bool stretched = shapes[i][static_cast<int>(axis)] != read.sizes.at(labels[axis]);
+      if (stretched || !has(read.operands[1 - i], labels[axis])) return false;
+    }
+  }
+  return true;
+}
+
 DType common_dtype(std::span<const Tensor> tensors, std::source_location site) {
   DType dtype = DType::boolean;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -197,11 +213,14 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
   Equation read = read_equation(equation, shapes);
   const std::vector<Tensor> as_written =
       detail::context().trace != nullptr ? tensors : std::vector<Tensor>();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i] = operand_as("einsum", static_cast<int>(i), std::move(tensors[i]), dtype, site);
+  }
+  std::optional<RoundOnce> rounded;
+  if (!is_one_op(read, shapes)) rounded.emplace("einsum", tensors, site);
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    operands.push_back(
-        {operand_as("einsum", static_cast<int>(i), std::move(tensors[i]), dtype, site),
-         read.operands[i]});
+    operands.push_back({std::move(tensors[i]), read.operands[i]});
     take_diagonals(operands[i]);
     drop_broadcast_axes(operands[i], read);
     read.operands[i] = operands[i].labels;
@@ -240,7 +259,7 @@ Tensor einsum(std::string_view equation, std::vector<Tensor> tensors, std::sourc
     return transpose(std::move(result.tensor), axes);
   }
   arrange(result, read.output);
-  return std::move(result.tensor);
+  return rounded ? (*rounded)(std::move(result.tensor)) : std::move(result.tensor);
 }
 
 Tensor einsum(std::string_view equation, Arg x) {

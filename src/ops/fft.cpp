@@ -18,6 +18,7 @@
 #include "ops/families.h"
 #include "ops/fft_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "tensor/access.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
@@ -281,7 +282,9 @@ Tensor hamming_window(std::int64_t length, std::source_location site) {
 Tensor stft(Arg signal, std::int64_t frame_length, std::int64_t frame_step, StftOptions options) {
   const detail::UserLine site(signal.site());
   const detail::CallScope call("stft", site);
-  Tensor frames = frame(std::move(signal), frame_length, frame_step);
+  Tensor x = as_tensor("stft", std::move(signal));
+  const RoundOnce widened("stft", x, site);
+  Tensor frames = frame(Arg(std::move(x), site), frame_length, frame_step);
   const Tensor window = options.window.defined() ? options.window : hann_window(frame_length, site);
   if (window.shape() != Shape{frame_length}) {
     raise<ShapeError>("stft: a window of {} for frames of {}", window.shape(), frame_length);

@@ -242,7 +242,11 @@ Tensor scatter(const OpDef& op, Arg& x, Arg& indices, Arg& updates) {
     in[2] = scalar_tensor(op.name, *updates.scalar(), in[0].dtype(), updates.site());
   } else {
     in[2] = live_operand(op.name, 2, std::move(updates));
-    in[2] = operand_as(op.name, 2, std::move(in[2]), in[0].dtype(), site);
+    const DType dtype = promote(in[0].dtype(), in[2].dtype());
+    for (const int i : {0, 2}) {
+      Tensor& each = in[static_cast<std::size_t>(i)];
+      each = operand_as(op.name, i, std::move(each), dtype, site);
+    }
   }
   Tensor out;
   apply_into(op, in, {}, site, {&out, 1});

@@ -10,6 +10,7 @@
 #include "ops/families.h"
 #include "ops/image_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/create.h"
@@ -471,7 +472,8 @@ Tensor rgb_to_grayscale(Arg images) {
     raise<ShapeError>("rgb_to_grayscale: the last of 2 or more axes must be 3: {}", values.shape());
   }
   const DType dtype = values.dtype();
-  if (is_floating(dtype)) return gray_of(std::move(values), site);
+  const RoundOnce rounded("rgb_to_grayscale", values, site);
+  if (is_floating(dtype)) return rounded(gray_of(std::move(values), site));
   return cast(gray_of(cast(std::move(values), DType::float32), site), dtype);
 }
 
@@ -491,10 +493,11 @@ Tensor threshold(Arg image, ThresholdOptions options) {
   const detail::UserLine site(image.site());
   const detail::CallScope call("threshold", site);
   Tensor gray = as_float("threshold", std::move(image));
-  const Shape& shape = gray.shape();
+  const Shape shape = gray.shape();
   if (shape.rank() != 3 || (shape[2] != 1 && shape[2] != 3)) {
     raise<ShapeError>("threshold: an image is [height, width, 1 or 3]: {}", shape);
   }
+  const RoundOnce widened("threshold", gray, site);
   if (shape[2] == 3) gray = gray_of(std::move(gray), site);
   Tensor limit;
   if (options.method == ThresholdMethod::otsu) {

@@ -139,6 +139,7 @@ struct Kernel {
   bool (*takes_prologue)(const KernelArgs&) noexcept = nullptr;
   WantedFormFn wanted_form = nullptr;
   FollowFn follow = nullptr;  // of one that can work on pieces of an input of the results' shape
+  bool widens = false;        // of float16 or bfloat16: runs float32's kernel between casts
 };
 
 // Direct [op][dtype] lookup. Filled once, by the runtime's init, before any op runs.

@@ -8,6 +8,7 @@
 #include "ops/families.h"
 #include "ops/matrix_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tensor/create.h"
 #include "tenure/linalg.h"
@@ -266,18 +267,19 @@ Tensor outer(Arg a, Arg b) {
 Tensor gram_schmidt(Arg x) {
   const detail::UserLine site(x.site());
   const detail::CallScope call("gram_schmidt", site);
-  const Tensor tensor = as_float("gram_schmidt", std::move(x));
-  const Shape& shape = tensor.shape();
+  Tensor tensor = as_float("gram_schmidt", std::move(x));
+  const Shape shape = tensor.shape();
   if (shape.rank() != 2 || shape[0] > shape[1]) {
     raise<ShapeError>("gram_schmidt: a matrix of no more rows than columns is needed: {}", shape);
   }
   if (shape[0] == 0) return tensor.clone(site);
+  const RoundOnce rounded("gram_schmidt", tensor, site);
   std::vector<Tensor> rows;
   rows.reserve(static_cast<std::size_t>(shape[0]));
   for (std::int64_t i = 0; i < shape[0]; ++i) {
     rows.push_back(slice(Arg(tensor, site), {i, 0}, {1, shape[1]}));
   }
-  return concat(orthonormal(std::move(rows)), 0, site);
+  return rounded(concat(orthonormal(std::move(rows)), 0, site));
 }
 
 std::vector<Tensor> gram_schmidt(std::vector<Tensor> vectors, std::source_location site) {
@@ -298,7 +300,10 @@ std::vector<Tensor> gram_schmidt(std::vector<Tensor> vectors, std::source_locati
     raise<ShapeError>("gram_schmidt: {} vectors are more than the dimensions of {}", vectors.size(),
                       vectors[0].shape());
   }
-  return orthonormal(std::move(vectors));
+  const RoundOnce rounded("gram_schmidt", vectors, site);
+  std::vector<Tensor> results = orthonormal(std::move(vectors));
+  for (Tensor& result : results) result = rounded(std::move(result));
+  return results;
 }
 
 }  // namespace tenure

@@ -15,6 +15,7 @@
 #include "ops/lrn.h"
 #include "ops/norm_attrs.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "tensor/access.h"
 
 namespace tenure {
@@ -104,23 +105,27 @@ std::vector<Tensor> batch_gradient(const BatchNormAttrs& attrs, const std::vecto
   return {std::move(dx), sum_product * inverse, sum_dy};
 }
 
-constinit const OpDef kBatchNormGrad{
-    .name = "batch_norm_grad",
-    .infer =
-        [](Infer& infer) {
-          infer_gradients(infer, {infer.shape(1)[infer.attrs.as<BatchNormAttrs>().axis]});
-          check_features(infer, 2,
-                         {"mean", "variance", "mean's gradient", "variance's gradient", "scale"});
-        },
-    .inputs = OpDef::kVariadic,
-    .outputs = 3,
-    .may_overwrite = input(0),
-    .grad_keeps = kEverything,
-    .grad = [](GradContext& g) -> Grads {
-      return differentiate(g, [&](const std::vector<Tensor>& in) {
-        return batch_gradient(g.attrs_as<BatchNormAttrs>(), in);
-      });
-    }};
+// The op of a gradient that `formula` gives, which its own gradient differentiates.
+template <class Attrs, std::vector<Tensor> (*formula)(const Attrs&, const std::vector<Tensor>&)>
+consteval OpDef gradient_op(const char* name, void (*infer)(Infer&)) {
+  return {.name = name,
+          .infer = infer,
+          .inputs = OpDef::kVariadic,
+          .outputs = 3,
+          .may_overwrite = input(0),
+          .grad_keeps = kEverything,
+          .grad = [](GradContext& g) -> Grads {
+            return differentiate(
+                g, [&](const std::vector<Tensor>& in) { return formula(g.attrs_as<Attrs>(), in); });
+          }};
+}
+
+constinit const OpDef kBatchNormGrad =
+    gradient_op<BatchNormAttrs, batch_gradient>("batch_norm_grad", [](Infer& infer) {
+      infer_gradients(infer, {infer.shape(1)[infer.attrs.as<BatchNormAttrs>().axis]});
+      check_features(infer, 2,
+                     {"mean", "variance", "mean's gradient", "variance's gradient", "scale"});
+    });
 
 constinit const OpDef kBatchNormTraining{
     .name = "batch_norm_training",
@@ -213,25 +218,13 @@ std::vector<Tensor> layer_gradient(const LayerNormAttrs& attrs, const std::vecto
   return {std::move(dx), sum(dy * z, outer), sum(dy, outer)};
 }
 
-constinit const OpDef kLayerNormGrad{.name = "layer_norm_grad",
-                                     .infer =
-                                         [](Infer& infer) {
-                                           const auto& attrs = infer.attrs.as<LayerNormAttrs>();
-                                           const Shape normalised =
-                                               last_axes(infer.shape(1), attrs.axes);
-                                           infer_gradients(infer, normalised);
-                                           if (attrs.scaled)
-                                             check_normalised(infer, 2, "scale", normalised);
-                                         },
-                                     .inputs = OpDef::kVariadic,
-                                     .outputs = 3,
-                                     .may_overwrite = input(0),
-                                     .grad_keeps = kEverything,
-                                     .grad = [](GradContext& g) -> Grads {
-                                       return differentiate(g, [&](const std::vector<Tensor>& in) {
-                                         return layer_gradient(g.attrs_as<LayerNormAttrs>(), in);
-                                       });
-                                     }};
+constinit const OpDef kLayerNormGrad =
+    gradient_op<LayerNormAttrs, layer_gradient>("layer_norm_grad", [](Infer& infer) {
+      const auto& attrs = infer.attrs.as<LayerNormAttrs>();
+      const Shape normalised = last_axes(infer.shape(1), attrs.axes);
+      infer_gradients(infer, normalised);
+      if (attrs.scaled) check_normalised(infer, 2, "scale", normalised);
+    });
 
 constinit const OpDef kLayerNorm{
     .name = "layer_norm",
@@ -254,13 +247,14 @@ constinit const OpDef kLayerNorm{
 // The operands as tensors of x's dtype (float32 for integers), and scale and offset after them.
 // Each is alive: what is made of them later would count its inputs otherwise than the user.
 std::vector<Tensor> operands(const char* op, std::initializer_list<Arg*> args,
-                             const std::optional<Arg>& scale, const std::optional<Arg>& offset) {
+                             const std::optional<KeptArg>& scale,
+                             const std::optional<KeptArg>& offset) {
   std::vector<Tensor> out;
   out.reserve(args.size() + 2);
   const auto add = [&](Arg arg) {
     const auto input = static_cast<int>(out.size());
     const std::source_location site = arg.site();
-    if (!arg.scalar()) check_alive(op, input, arg.tensor(), site);
+    if (!arg.scalar()) check_alive(op, input, arg);
     if (input == 0) {
       out.push_back(as_float(op, std::move(arg)));
     } else if (arg.scalar()) {
@@ -298,10 +292,11 @@ Tensor batch_norm(Arg& x, Arg& mean, Arg& variance, const BatchNormOptions& opti
     apply_into(kBatchNorm, in, ref(attrs), site, {&out, 1});
     return out;
   }
+  const RoundOnce rounded("batch_norm", in, site);
   Tensor y = (in[0] - in[1]) / sqrt(in[2] + options.epsilon);
   if (attrs.scaled) y = std::move(y) * in[3];
   if (attrs.shifted) y = std::move(y) + in.back();
-  return y;
+  return rounded(std::move(y));
 }
 
 Tensor layer_norm(Arg& x, const LayerNormOptions& options) {
@@ -331,13 +326,15 @@ Tensor layer_norm(Arg& x, const LayerNormOptions& options) {
 }
 
 Tensor rms_norm(Arg& x, const RmsNormOptions& options) {
-  const detail::CallScope call("rms_norm", x.site());
-  const std::vector<Tensor> in = operands("rms_norm", {&x}, options.scale, {});
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("rms_norm", site);
+  std::vector<Tensor> in = operands("rms_norm", {&x}, options.scale, {});
+  const RoundOnce rounded("rms_norm", in, site);
   check_epsilon("rms_norm", options.epsilon);
   const Shape shape = in[0].shape();
   const Axes axes = normal_axes("rms_norm", options.axes, shape);
   Tensor y = in[0] / sqrt(mean(square(in[0]), axes, {.keep_dims = true}) + options.epsilon);
-  if (in.size() == 1) return y;
+  if (in.size() == 1) return rounded(std::move(y));
   Shape wide = Shape::filled(shape.rank(), 1), normalised;
   for (const std::int64_t axis : axes) {
     wide[static_cast<int>(axis)] = shape[static_cast<int>(axis)];
@@ -347,13 +344,15 @@ Tensor rms_norm(Arg& x, const RmsNormOptions& options) {
     raise<ShapeError>("rms_norm: the scale is {}, the normalised axes {} of {}", in[1].shape(),
                       normalised, shape);
   }
-  return std::move(y) * reshape(in[1], wide);
+  return rounded(std::move(y) * reshape(in[1], wide));
 }
 
 // By layer_norm, with the features of a group next to the axes it is normalised over.
 Tensor group_norm(Arg& x, std::int64_t groups, const BatchNormOptions& options) {
-  const detail::CallScope call("group_norm", x.site());
-  const std::vector<Tensor> in = operands("group_norm", {&x}, options.scale, options.offset);
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("group_norm", site);
+  std::vector<Tensor> in = operands("group_norm", {&x}, options.scale, options.offset);
+  const RoundOnce rounded("group_norm", in, site);
   const Shape shape = in[0].shape();
   const BatchNormAttrs attrs = batch_attrs("group_norm", in[0], options);
   const std::int64_t features = shape[attrs.axis];
@@ -387,15 +386,17 @@ Tensor group_norm(Arg& x, std::int64_t groups, const BatchNormOptions& options) 
   Tensor y = reshape(transpose(std::move(normal), back), shape);
   if (attrs.scaled) y = std::move(y) * per_feature(in[1], shape, attrs.axis);
   if (attrs.shifted) y = std::move(y) + per_feature(in.back(), shape, attrs.axis);
-  return y;
+  return rounded(std::move(y));
 }
 
 Tensor l2_normalize(Arg& x, const Axes& axes, double epsilon) {
-  const detail::CallScope call("l2_normalize", x.site());
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("l2_normalize", site);
   check_epsilon("l2_normalize", epsilon);
-  const Tensor values = as_float("l2_normalize", std::move(x));
+  Tensor values = as_float("l2_normalize", std::move(x));
+  const RoundOnce rounded("l2_normalize", values, site);
   const Axes over = normal_axes("l2_normalize", axes, values.shape());
-  return values / sqrt(maximum(sum(square(values), over, {.keep_dims = true}), epsilon));
+  return rounded(values / sqrt(maximum(sum(square(values), over, {.keep_dims = true}), epsilon)));
 }
 
 }  // namespace

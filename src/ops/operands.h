@@ -15,7 +15,7 @@ namespace tenure::ops {
 // Operand `input` as a tensor of any dtype.
 inline Tensor live_operand(const char* op, int input, Arg&& x) {
   if (x.scalar()) return as_tensor(op, std::move(x));
-  check_alive(op, input, x.tensor(), x.site());
+  check_alive(op, input, x);
   return std::move(x).tensor();
 }
 

@@ -59,6 +59,15 @@ std::size_t store_scalar(std::byte* to, const Scalar& value, DType dtype) {
   return size_of(dtype);
 }
 
+void check_held(const char* op, int input, const Tensor& x, std::source_location site,
+                std::uint32_t own_handles) {
+  const detail::Header& header = detail::checked(x, op, input);
+  const bool symbolic_here = header.is_symbolic() && header.trace == detail::current_trace();
+  if (header.is_dead() && !symbolic_here) {
+    detail::raise_disposed(header, {op, input, site, own_handles});
+  }
+}
+
 }  // namespace
 
 Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::source_location site) {
@@ -81,9 +90,11 @@ Tensor scalar_tensor(const char* op, const Scalar& value, DType dtype, std::sour
 }
 
 void check_alive(const char* op, int input, const Tensor& x, std::source_location site) {
-  const detail::Header& header = detail::checked(x, op, input);
-  const bool symbolic_here = header.is_symbolic() && header.trace == detail::current_trace();
-  if (header.is_dead() && !symbolic_here) detail::raise_disposed(header, {op, input, site, 1});
+  check_held(op, input, x, site, 1);
+}
+
+void check_alive(const char* op, int input, const Arg& x) {
+  check_held(op, input, x.tensor(), x.site(), x.is_borrowed() ? 0 : 1);
 }
 
 Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site) {

@@ -17,6 +17,7 @@ void unify(const char* op, std::span<Arg* const> args, std::span<Tensor> out, bo
 // Operand `input` of `op` can be used: it is alive, or a symbolic tensor of the trace at hand. For
 // functions made of several ops, whose ops see their operands in another order than the user.
 void check_alive(const char* op, int input, const Tensor& x, std::source_location site);
+void check_alive(const char* op, int input, const Arg& x);
 
 // `x` as `dtype`, for operand `input` of `op`.
 Tensor operand_as(const char* op, int input, Tensor x, DType dtype, std::source_location site);

@@ -4,9 +4,11 @@
 #include "memory/context.h"
 #include "ops/apply.h"
 #include "ops/families.h"
+#include "ops/noise.h"
 #include "ops/norm_attrs.h"
 #include "ops/promote.h"
 #include "ops/reseed.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tensor/create.h"
 #include "tenure/create.h"
@@ -24,36 +26,20 @@ void infer_random(Infer& infer) {
   infer.result(attrs.shape, attrs.dtype);
 }
 
-constinit const OpDef kNormal{.name = "random_normal",
-                              .infer = infer_random,
-                              .inputs = 0,
-                              .dispatch_on = OpDef::kOutput0,
-                              .no_gradient = kConstant,
-                              .reseed = reseed<RandomAttrs>};
-constinit const OpDef kUniform{.name = "random_uniform",
-                               .infer = infer_random,
-                               .inputs = 0,
-                               .dispatch_on = OpDef::kOutput0,
-                               .no_gradient = kConstant,
-                               .reseed = reseed<RandomAttrs>};
-constinit const OpDef kTruncatedNormal{.name = "random_truncated_normal",
-                                       .infer = infer_random,
-                                       .inputs = 0,
-                                       .dispatch_on = OpDef::kOutput0,
-                                       .no_gradient = kConstant,
-                                       .reseed = reseed<RandomAttrs>};
-constinit const OpDef kBernoulli{.name = "random_bernoulli",
-                                 .infer = infer_random,
-                                 .inputs = 0,
-                                 .dispatch_on = OpDef::kOutput0,
-                                 .no_gradient = kConstant,
-                                 .reseed = reseed<RandomAttrs>};
-constinit const OpDef kRandint{.name = "random_randint",
-                               .infer = infer_random,
-                               .inputs = 0,
-                               .dispatch_on = OpDef::kOutput0,
-                               .no_gradient = kConstant,
-                               .reseed = reseed<RandomAttrs>};
+consteval OpDef drawing(const char* name) {
+  return {.name = name,
+          .infer = infer_random,
+          .inputs = 0,
+          .dispatch_on = OpDef::kOutput0,
+          .no_gradient = kConstant,
+          .reseed = reseed<RandomAttrs>};
+}
+
+constinit const OpDef kNormal = drawing("random_normal");
+constinit const OpDef kUniform = drawing("random_uniform");
+constinit const OpDef kTruncatedNormal = drawing("random_truncated_normal");
+constinit const OpDef kBernoulli = drawing("random_bernoulli");
+constinit const OpDef kRandint = drawing("random_randint");
 
 constinit const OpDef kShuffle{.name = "shuffle",
                                .infer = same_shape,
@@ -74,6 +60,46 @@ constinit const OpDef kDropout{
     .grad = [](GradContext& g) -> Grads { return apply(kDropout, g.dy(), g.attrs()); },
     .reseed = reseed<DropoutAttrs>};
 
+// The same where a tensor, the last input, counts the draws (noise.h).
+
+void check_draw(const Infer& infer) {
+  const std::size_t last = infer.in.size() - 1;
+  if (infer.shape(last).rank() != 0 || infer.dtype(last) != DType::int64) {
+    raise<ShapeError>("{}: the number of the draw is an int64 scalar, was given {} {}", infer.op,
+                      infer.dtype(last), infer.shape(last));
+  }
+}
+
+void infer_random_at(Infer& infer) {
+  check_draw(infer);
+  infer_random(infer);
+}
+
+constexpr const char* kDrawn = "what is drawn does not depend on its input";
+
+constinit const OpDef kUniformAt{.name = "random_uniform_at",
+                                 .infer = infer_random_at,
+                                 .dispatch_on = OpDef::kOutput0,
+                                 .no_gradient = kDrawn};
+constinit const OpDef kNormalAt{.name = "random_normal_at",
+                                .infer = infer_random_at,
+                                .dispatch_on = OpDef::kOutput0,
+                                .no_gradient = kDrawn};
+constinit const OpDef kDropoutAt{
+    .name = "dropout_at",
+    .infer =
+        [](Infer& infer) {
+          check_draw(infer);
+          same_shape(infer);
+        },
+    .inputs = 2,
+    .may_overwrite = input(0),
+    .grad_keeps = {kInput1, kNothing},
+    .grad = [](GradContext& g) -> Grads {
+      return {apply(kDropoutAt, g.attrs(), std::source_location::current(), g.dy(), g.x(1)),
+              Tensor()};
+    }};
+
 // Every op moves the generator on by its element count, so no two ever share a counter.
 std::uint64_t take_counters(std::int64_t count) {
   detail::RandomState& random = *detail::context().random;
@@ -91,9 +117,28 @@ Tensor draw(const OpDef& op, const char* name, RandomAttrs attrs, std::source_lo
 
 }  // namespace
 
+Tensor uniform_at(Tensor draw, std::uint64_t seed, const Shape& shape,
+                  const random::UniformOptions& options, std::source_location site) {
+  const RandomAttrs attrs{shape, options.dtype, options.low, options.high, seed};
+  return apply(kUniformAt, ref(attrs), site, std::move(draw));
+}
+
+Tensor normal_at(Tensor draw, std::uint64_t seed, const Shape& shape,
+                 const random::NormalOptions& options, std::source_location site) {
+  const RandomAttrs attrs{shape, options.dtype, options.mean, options.deviation, seed};
+  return apply(kNormalAt, ref(attrs), site, std::move(draw));
+}
+
+Tensor dropout_at(Tensor x, Tensor draw, std::uint64_t seed, double rate,
+                  std::source_location site) {
+  const DropoutAttrs attrs{rate, seed};
+  return apply(kDropoutAt, ref(attrs), site, std::move(x), std::move(draw));
+}
+
 Family random_ops() {
-  static constexpr const OpDef* ops[] = {&kNormal,  &kUniform, &kTruncatedNormal, &kBernoulli,
-                                         &kRandint, &kShuffle, &kDropout};
+  static constexpr const OpDef* ops[] = {&kNormal,   &kUniform,  &kTruncatedNormal, &kBernoulli,
+                                         &kRandint,  &kShuffle,  &kDropout,         &kUniformAt,
+                                         &kNormalAt, &kDropoutAt};
   return ops;
 }
 
@@ -181,8 +226,9 @@ Tensor dropout(Arg x, double rate, const DropoutOptions& options) {
       rate, options.seed.value_or(detail::context().random->seed.load(std::memory_order_relaxed)),
       options.seed ? 0 : take_counters(shape.numel()), options.seed.has_value()};
   if (shape == values.shape()) return apply(kDropout, ref(attrs), site, std::move(values));
+  const RoundOnce rounded("dropout", values, site);
   Tensor mask = apply(kDropout, ref(attrs), site, ones(shape, values.dtype(), site));
-  return std::move(values) * std::move(mask);
+  return rounded(std::move(values) * std::move(mask));
 }
 
 }  // namespace tenure

@@ -360,7 +360,7 @@ RecurrentResult run(RecurrentKind kind, Arg& x, Arg& kernel, Arg& recurrent_kern
   const auto add = [&](Arg arg) {
     const auto i = static_cast<int>(in.size());
     const std::source_location at = arg.site();
-    if (!arg.scalar()) check_alive(op.name, i, arg.tensor(), at);
+    if (!arg.scalar()) check_alive(op.name, i, arg);
     if (i == 0) {
       in.push_back(as_float(op.name, std::move(arg)));
     } else {
@@ -376,7 +376,7 @@ RecurrentResult run(RecurrentKind kind, Arg& x, Arg& kernel, Arg& recurrent_kern
     add(*options.initial_state);
   } else if (has_state) {
     const Arg& like = *options.initial_cell;
-    check_alive(op.name, static_cast<int>(in.size()), like.tensor(), like.site());
+    check_alive(op.name, static_cast<int>(in.size()), like);
     add(Arg(zeros_like(like.tensor(), site), site));
   }
   if (options.initial_cell) {

@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/families.h"
 #include "ops/promote.h"
+#include "ops/round_once.h"
 #include "ops/shapes.h"
 #include "tensor/access.h"
 #include "tenure/gradient.h"
@@ -145,12 +146,13 @@ Tensor mean(Arg& x, const Axes* axes, ReduceOptions options) {
   const detail::UserLine site(x.site());
   const detail::CallScope call("mean", site);
   Tensor values = as_float("mean", std::move(x));
+  const RoundOnce rounded("mean", values, site);
   const double before = static_cast<double>(values.numel());
   const ReduceAttrs attrs{axes_of("mean", values, axes), options.keep_dims};
   Tensor total = apply(kSum, ref(attrs), site, std::move(values));
   double count = before / static_cast<double>(total.numel());
   if (total.numel() == 0) count = 1;
-  return div(std::move(total), count);
+  return rounded(div(std::move(total), count));
 }
 
 Tensor without_axes(Tensor kept, const Shape& shape, const Axes& axes, bool keep_dims) {
@@ -160,22 +162,29 @@ Tensor without_axes(Tensor kept, const Shape& shape, const Axes& axes, bool keep
 Moments moments(const char* name, Arg& x, const Axes* axes, ReduceOptions options) {
   const detail::UserLine site(x.site());
   const detail::CallScope call(name, site);
-  const Tensor values = as_float(name, std::move(x));
+  Tensor values = as_float(name, std::move(x));
+  const RoundOnce rounded(name, values, site);
   const Axes over = axes_of(name, values, axes);
   Tensor middle = mean(values, over, {.keep_dims = true});
   Tensor spread = mean(square(values - middle), over, options);
-  return {without_axes(std::move(middle), values.shape(), over, options.keep_dims),
-          std::move(spread)};
+  return {rounded(without_axes(std::move(middle), values.shape(), over, options.keep_dims)),
+          rounded(std::move(spread))};
 }
 
 Tensor deviation(Arg& x, const Axes* axes, ReduceOptions options) {
-  const detail::CallScope call("standard_deviation", x.site());
-  return sqrt(moments("standard_deviation", x, axes, options).variance);
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("standard_deviation", site);
+  Tensor values = as_float("standard_deviation", std::move(x));
+  const RoundOnce rounded("standard_deviation", values, site);
+  Arg wide(std::move(values), site);
+  return rounded(sqrt(moments("standard_deviation", wide, axes, options).variance));
 }
 
 Tensor logsumexp(Arg& x, const Axes* axes, ReduceOptions options) {
-  const detail::CallScope call("logsumexp", x.site());
-  const Tensor values = as_float("logsumexp", std::move(x));
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("logsumexp", site);
+  Tensor values = as_float("logsumexp", std::move(x));
+  const RoundOnce rounded("logsumexp", values, site);
   const Axes over = axes_of("logsumexp", values, axes);
   Tensor largest = stop_gradient(max(values, over, {.keep_dims = true}));
   largest = where(equal(largest - largest, 0), largest, 0);  // not an infinity
@@ -184,7 +193,7 @@ Tensor logsumexp(Arg& x, const Axes* axes, ReduceOptions options) {
   const Tensor none = equal(total, 0);
   Tensor result =
       where(none, -std::numeric_limits<double>::infinity(), log(where(none, 1, total)) + largest);
-  return without_axes(std::move(result), values.shape(), over, options.keep_dims);
+  return rounded(without_axes(std::move(result), values.shape(), over, options.keep_dims));
 }
 
 // |x|, whose gradient at 0 is 0.
@@ -227,19 +236,21 @@ Tensor matrix_norm(const Tensor& x, const Axes& axes, double order, ReduceOption
 }
 
 Tensor norm(Arg& x, const NormOptions& options) {
-  const detail::CallScope call("norm", x.site());
+  const detail::UserLine site(x.site());
+  const detail::CallScope call("norm", site);
   Tensor values = as_float("norm", std::move(x));
+  const RoundOnce rounded("norm", values, site);
   const Axes over = axes_of("norm", values, options.axes ? &*options.axes : nullptr);
   const ReduceOptions reduce_options{.keep_dims = options.keep_dims};
   if (options.axes && over.rank() != 1 && over.rank() != 2) {
     raise<ShapeError>("norm: over one axis or two, or all of them, not {}: {}", *options.axes,
                       values.shape());
   }
-  if (!options.order) return vector_norm(std::move(values), over, 2, reduce_options);
+  if (!options.order) return rounded(vector_norm(std::move(values), over, 2, reduce_options));
   if (options.axes && over.rank() == 2) {
-    return matrix_norm(values, *options.axes, *options.order, reduce_options);
+    return rounded(matrix_norm(values, *options.axes, *options.order, reduce_options));
   }
-  return vector_norm(std::move(values), over, *options.order, reduce_options);
+  return rounded(vector_norm(std::move(values), over, *options.order, reduce_options));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ops/apply.h"
 #include "ops/families.h"
 #include "ops/index_operands.h"
+#include "ops/round_once.h"
 #include "ops/segment_attrs.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -218,11 +219,12 @@ Tensor unsorted_segment_mean(Arg x, Arg ids, std::int64_t segments) {
   const detail::CallScope call("unsorted_segment_mean", site);
   check_count("unsorted_segment_mean", segments);
   Tensor values = as_float("unsorted_segment_mean", std::move(x));
+  const RoundOnce rounded("unsorted_segment_mean", values, site);
   const Tensor which = tensor_operand("unsorted_segment_mean", 1, std::move(ids));
   const DType dtype = values.dtype();
   Tensor total = unsorted_segment_sum(std::move(values), which, segments);
   const Tensor counts = occurrences(which, segments, total.shape(), dtype);
-  return std::move(total) / counts;
+  return rounded(std::move(total) / counts);
 }
 
 Tensor sparse_segment_sum(Arg data, Arg indices, Arg segment_ids) {

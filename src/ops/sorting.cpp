@@ -197,8 +197,8 @@ namespace {
 Tensor search(const char* name, Arg& sorted, Arg& values, bool right) {
   const detail::UserLine site(sorted.site());
   const detail::CallScope call(name, site);
-  if (!sorted.scalar()) check_alive(name, 0, sorted.tensor(), site);
-  if (!values.scalar()) check_alive(name, 1, values.tensor(), site);
+  if (!sorted.scalar()) check_alive(name, 0, sorted);
+  if (!values.scalar()) check_alive(name, 1, values);
   std::array<Tensor, 2> in;
   unify(name, std::array{&sorted, &values}, in, true);
   check_rows(name, in, nullptr);

@@ -71,6 +71,8 @@ constinit const OpDef kSigmoid =
       return g.dy() * (y * (1 - y));
     });
 
+}  // namespace
+
 constinit const OpDef kCast{
     .name = "cast",
     .infer =
@@ -86,8 +88,6 @@ constinit const OpDef kCast{
     .accepts = Accepts::elementwise,
     .grad_keeps = kNothing,
     .grad = [](GradContext& g) -> Grads { return cast(real_part(g.dy()), g.x_dtype()); }};
-
-}  // namespace
 
 Family unary_ops() {
   static constexpr const OpDef* ops[] = {&kNeg,   &kExp, &kLog,  &kSqrt, &kSquare,  &kRelu,

@@ -149,12 +149,11 @@ void add_counters(const Run& run, Events& events) {
 
 void add_instants(const Run& run, Events& events) {
   for (const Raised& raised : run.raised) {
-    const std::string_view text = text_of(run, raised.text);
     events.add(
         fmt::format("\"ph\":\"i\",\"pid\":1,\"tid\":0,\"s\":\"p\",\"ts\":{},\"name\":{},"
                     "\"cat\":\"error\",\"args\":{{\"text\":{},{}}}",
-                    ts(raised.time), json_string(text.substr(0, text.find(':'))), json_string(text),
-                    where(run, raised.site)));
+                    ts(raised.time), json_string(text_of(run, raised.type)),
+                    json_string(text_of(run, raised.text)), where(run, raised.site)));
   }
   std::vector<std::uint32_t> large;
   for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {

@@ -22,10 +22,13 @@ struct Finding {
   std::string title;           // 128 tensors from loop.cpp:12 still alive, 4 more with every step
   std::string remedy;          // what to do, in a sentence
   std::uint32_t site = kNone;  // the line to look at
-  std::uint64_t bytes = 0;     // held at the end, or at the worst moment
-  std::uint64_t count = 0;     // tensors
-  std::vector<std::uint32_t> tensors;  // indices into Run::tensors, a few of them
+  std::uint64_t bytes = 0;     // held together at the worst moment
+  std::uint64_t count = 0;     // tensors; of an error or of traces: times
+  std::vector<std::uint32_t> tensors;  // all that it is about: indices into Run::tensors, by birth
 };
+
+// At most so many of them: the first, the last, and some between.
+std::vector<std::uint32_t> some_of(const std::vector<std::uint32_t>& tensors, std::size_t most);
 
 std::vector<Finding> findings(const Run& run);
 

@@ -1,16 +1,17 @@
 // Growth: what a line makes stays, and there is more of it with every step.
 //
-// Judged for each line by the tensors born there that are alive when the last of them is born: the
-// stayers. Steps are the repeated spans of one label ("step", "epoch", a user's own, a tidy), and
-// where there are none, the turns of a plain loop: births of the line with something of another
-// line between them. A line grows when
+// Judged for each line by those of its tensors that stay (stayers.h): a line may make others too,
+// which come and go. Steps are the repeated spans of one label ("step", "epoch", a user's own, a
+// tidy), and where there are none, the turns of a plain loop: births of the line with something of
+// another line between them. A line grows when
 //
 //   - at least kLeastSteps steps left stayers;
 //   - stayers were born all through, in each quarter of the way (a warm-up, or a cache that meets a
 //     new key now and then, has them in the beginning);
 //   - the number alive rose to the end (one that is bounded does not);
 //   - the way is most of what the program did, with little after it, or goes on to the last of the
-//     steps that have a name (a list that is built once, before the work, is a small part of it);
+//     steps that have a name (a list that is built once, before the work, is a small part of it),
+//     or they were never used after it: a leak that stopped, where the recording tells of uses;
 //   - the program did not let go of them while it still worked, by dispose() or by putting them
 //     together in one tensor: those were collected for something.
 //
@@ -26,30 +27,29 @@
 #include <cctype>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "report/advice.h"
 #include "report/names.h"
 #include "report/rules.h"
+#include "report/stayers.h"
 
 namespace tenure::report {
 namespace {
 
 constexpr std::size_t kLeastSteps = 12;
 constexpr std::size_t kLeastOfOneLine = 64;  // of a loop that is one line: is it a loop at all?
-constexpr std::uint64_t kTicksOfACall = 4;   // that is made of a few others
-
-using Tensors = std::vector<std::uint32_t>;
 
 struct Growth {
   Tensors stayers;
   std::size_t steps = 0;
   std::string label;  // of the step
   bool in_named_steps = false;
+  bool is_forgotten = false;  // it stopped
 };
 
 // Births of one line, of tensors or of one kind of saved values.
@@ -92,49 +92,13 @@ std::vector<Line> lines_of(const Run& run) {
   return list;
 }
 
-// Of a kind of which there were many and at most two are left, those are what the last turn works
-// with, and one that dies at once while others live on is a part of a longer calculation: they do
-// not stay.
-Tensors stayers_of(const Facts& facts, const Tensors& tensors) {
-  const Run& run = facts.run;
-  struct Kind {
-    std::size_t born = 0;
-    std::size_t left = 0;
-  };
-  std::map<std::tuple<std::uint32_t, std::uint64_t>, Kind> kinds;
-  const std::int64_t last = run.tensors[tensors.back()].born;
-  const auto is_left = [&](const TensorLife& life) {
-    return life.died == kNever || life.died > last;
-  };
-  for (const std::uint32_t i : tensors) {
-    Kind& kind = kinds[{run.tensors[i].op, run.tensors[i].nbytes}];
-    ++kind.born;
-    kind.left += is_left(run.tensors[i]) ? 1 : 0;
-  }
-  const auto death = [&](std::uint32_t i) {
-    const std::int64_t died = run.tensors[i].died;
-    return died == kNever ? std::numeric_limits<std::int64_t>::max() : died;
-  };
-  const std::int64_t last_death = death(*std::ranges::max_element(tensors, {}, death));
-  Tensors stayers;
-  for (const std::uint32_t i : tensors) {
-    const TensorLife& life = run.tensors[i];
-    if (!is_left(life)) continue;
-    const Kind& kind = kinds[{life.op, life.nbytes}];
-    const bool is_working = kind.left <= 2 && kind.born >= kLeastSteps;
-    const bool is_part =
-        life.owner == 0 && death(i) < last_death &&
-        facts.activity.at(life.died) <= facts.activity.at(life.born) + kTicksOfACall;
-    if (!is_working && !is_part) stayers.push_back(i);
-  }
-  return stayers;
-}
-
 using Ticks = std::function<std::uint64_t(std::int64_t)>;
 
-// All through, from the tick of the first stayer to `end`, and more at the end than before.
-bool rises(const Run& run, const Tensors& tensors, const Tensors& stayers, const Ticks& ticks,
+// All through, from the tick of the first stayer to `end`, and more at the end than before. What
+// came and went in a fraction of the time is not counted.
+bool rises(const Facts& facts, const Tensors& tensors, const Tensors& stayers, const Ticks& ticks,
            std::uint64_t end) {
+  const Run& run = facts.run;
   const std::uint64_t begin = ticks(run.tensors[stayers.front()].born);
   if (end <= begin) return false;
   const std::uint64_t length = end - begin + 1;
@@ -145,8 +109,19 @@ bool rises(const Run& run, const Tensors& tensors, const Tensors& stayers, const
   }
   const std::size_t all = stayers.size();
   if (std::ranges::any_of(quarters, [&](std::size_t part) { return part * 8 < all; })) return false;
+  const std::int64_t last = run.tensors[tensors.back()].born;
+  const auto age = [&](const TensorLife& life) {
+    const std::int64_t until = life.died == kNever ? last : std::min(life.died, last);
+    return facts.activity.at(until) - facts.activity.at(life.born);
+  };
+  const std::uint64_t long_life = age(run.tensors[stayers[all / 2]]) / 4;
+  Tensors settled;
+  for (const std::uint32_t i : tensors) {
+    if (age(run.tensors[i]) >= long_life || std::ranges::binary_search(stayers, i))
+      settled.push_back(i);
+  }
   const auto alive_at = [&](std::uint64_t tick) {
-    return static_cast<std::size_t>(std::ranges::count_if(tensors, [&](std::uint32_t i) {
+    return static_cast<std::size_t>(std::ranges::count_if(settled, [&](std::uint32_t i) {
       const TensorLife& life = run.tensors[i];
       return ticks(life.born) <= tick && (life.died == kNever || ticks(life.died) > tick);
     }));
@@ -165,7 +140,8 @@ bool were_let_go(const Facts& facts, const Tensors& stayers) {
   });
   if (static_cast<std::size_t>(let_go) * 5 >= stayers.size() * 4) return true;
   const std::int64_t last = run.tensors[stayers.back()].born;
-  const std::uint64_t bytes = bytes_of(run, stayers);
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t i : stayers) bytes += run.tensors[i].nbytes;
   return std::ranges::any_of(run.ops, [&](const OpRun& op) {
     const std::string_view name = text_of(run, op.op);
     return op.begin >= last && op.bytes * 10 >= bytes * 9 && op.bytes <= bytes * 2 &&
@@ -180,6 +156,23 @@ bool is_most_of_all(const Facts& facts, const Tensors& stayers) {
   const std::uint64_t end = facts.activity.at(run.tensors[stayers.back()].born);
   const std::uint64_t way = end - facts.activity.at(run.tensors[stayers.front()].born);
   return way * 2 >= facts.activity.total() && (facts.activity.total() - end) * 4 <= way;
+}
+
+// Alive when the process ended, and not used once the loop that made them was over, though the
+// program went on. A list that was built for the work to come is used by it.
+bool are_forgotten(const Facts& facts, const Tensors& stayers) {
+  const Run& run = facts.run;
+  if (!run.whole_process || run.cut_short) return false;
+  const Activity& activity = facts.activity;
+  const std::uint64_t begin = activity.at(run.tensors[stayers.front()].born);
+  const std::uint64_t end = activity.at(run.tensors[stayers.back()].born);
+  const std::uint64_t turn = (end - begin) / stayers.size() + 1;
+  if (activity.total() - end <= 2 * turn) return false;  // it did not go on
+  return std::ranges::all_of(stayers, [&](std::uint32_t i) {
+    const TensorLife& life = run.tensors[i];
+    return life.died == kNever && life.used != kNever &&
+           activity.at(life.used) <= end + 2 * turn;  // the last ones in their own turn
+  });
 }
 
 // The name without its numbers: dense_7/kernel is made in every turn.
@@ -223,37 +216,48 @@ bool is_loop_of_one_line(const Facts& facts, const Line& line, const Tensors& st
 }
 
 std::optional<Growth> in_plain_loop(const Facts& facts, const Line& line) {
-  Tensors stayers = stayers_of(facts, line.tensors);
-  if (stayers.size() < kLeastSteps || !is_most_of_all(facts, stayers)) return {};
+  const auto round = [&](std::uint32_t i) { return facts.activity.round(i); };
+  const bool is_one_line = round(line.tensors.front()) == round(line.tensors.back());
+  Tensors stayers = stayers_of(facts.run, facts.activity, line.tensors, [&](std::uint32_t i) {
+    return std::uint64_t{is_one_line ? i : round(i)};
+  });
+  if (stayers.size() < kLeastSteps) return {};
+  const bool is_forgotten = !is_most_of_all(facts, stayers);
+  if (is_forgotten && !are_forgotten(facts, stayers)) return {};
   std::size_t turns = turns_of(facts, line, stayers);
   if (turns < kLeastSteps) {
     if (!is_loop_of_one_line(facts, line, stayers)) return {};
     turns = stayers.size();
   }
   const Ticks ticks = [&](std::int64_t time) { return facts.activity.at(time); };
-  if (!rises(facts.run, line.tensors, stayers, ticks,
-             ticks(facts.run.tensors[stayers.back()].born)) ||
+  if (!rises(facts, line.tensors, stayers, ticks, ticks(facts.run.tensors[stayers.back()].born)) ||
       were_let_go(facts, stayers)) {
     return {};
   }
-  return Growth{std::move(stayers), turns, "turn of its loop", false};
+  return Growth{std::move(stayers), turns, "turn of its loop", false, is_forgotten};
 }
 
-// Spans of one label, in order; what is between them is none of theirs.
+// Spans of one label, in order. What is between them is none of theirs, but for what their own line
+// goes on to do: predict(x)[0].
 struct Steps {
-  std::string label;
-  bool is_named = false;  // a step, an epoch, a user's own: no mere tidy
-  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
-  std::vector<std::uint32_t> threads;
+  using Spans = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-  std::uint64_t begun_at(std::int64_t time) const {
-    const auto after =
-        std::ranges::upper_bound(spans, time, {}, &std::pair<std::int64_t, std::int64_t>::first);
+  std::string label;
+  std::uint32_t site = kNone;
+  bool is_named = false;  // a step, an epoch, a user's own: no mere tidy
+  Spans spans;
+  std::map<std::uint32_t, Spans> of_threads;
+
+  static std::uint64_t begun_at(const Spans& spans, std::int64_t time) {
+    const auto after = std::ranges::upper_bound(spans, time, {}, &Spans::value_type::first);
     return static_cast<std::uint64_t>(after - spans.begin());
   }
+  std::uint64_t begun_at(std::int64_t time) const { return begun_at(spans, time); }
   bool holds(const TensorLife& life) const {
-    const std::uint64_t begun = begun_at(life.born);
-    return begun > 0 && life.born <= spans[begun - 1].second && threads[begun - 1] == life.thread;
+    const auto thread = of_threads.find(life.thread);
+    if (thread == of_threads.end()) return false;
+    const std::uint64_t begun = begun_at(thread->second, life.born);
+    return begun > 0 && (life.born <= thread->second[begun - 1].second || life.birth_site == site);
   }
 };
 
@@ -265,11 +269,12 @@ std::vector<Steps> steps_of(const Run& run) {
     if (kind == "tape" || kind == "trace" || kind == "call") continue;
     Steps& of = steps[{span.kind, common_name(run, span), span.site}];
     if (of.spans.empty()) {
+      of.site = span.site;
       of.is_named = kind != "tidy";
       of.label = kind == "tidy" ? span_text(run, i) : std::string(kind);
     }
     of.spans.emplace_back(span.begin, span.end == kNever ? run.length : span.end);
-    of.threads.push_back(span.thread);
+    of.of_threads[span.thread].push_back(of.spans.back());
   }
   std::vector<Steps> list;
   for (auto& [key, of] : steps) {
@@ -285,18 +290,23 @@ std::optional<Growth> in_steps(const Facts& facts, const Line& line, const Steps
     if (steps.holds(run.tensors[i])) inside.push_back(i);
   }
   if (inside.size() < kLeastSteps) return {};
-  Tensors stayers = stayers_of(facts, inside);
+  Tensors stayers = stayers_of(run, facts.activity, inside, [&](std::uint32_t i) {
+    return steps.begun_at(run.tensors[i].born);
+  });
   if (stayers.size() < kLeastSteps) return {};
-  if (!steps.is_named && !is_most_of_all(facts, stayers)) return {};
+  const bool is_forgotten = !steps.is_named && !is_most_of_all(facts, stayers);
+  if (is_forgotten && !are_forgotten(facts, stayers)) return {};
+  const Ticks ticks = [&](std::int64_t time) { return steps.begun_at(time); };
+  const std::uint64_t end =
+      is_forgotten ? ticks(run.tensors[stayers.back()].born) : steps.spans.size();
   std::set<std::uint64_t> left;
   for (const std::uint32_t i : stayers) left.insert(steps.begun_at(run.tensors[i].born));
-  const std::uint64_t all = steps.spans.size() - *left.begin() + 1;
+  const std::uint64_t all = end - *left.begin() + 1;
   if (left.size() < kLeastSteps || left.size() * 20 < all) return {};
-  const Ticks ticks = [&](std::int64_t time) { return steps.begun_at(time); };
-  if (!rises(run, inside, stayers, ticks, steps.spans.size()) || were_let_go(facts, stayers)) {
+  if (!rises(facts, inside, stayers, ticks, end) || were_let_go(facts, stayers)) {
     return {};
   }
-  return Growth{std::move(stayers), left.size(), steps.label, steps.is_named};
+  return Growth{std::move(stayers), left.size(), steps.label, steps.is_named, is_forgotten};
 }
 
 std::string rate_text(const Growth& growth) {
@@ -317,13 +327,9 @@ std::uint32_t tape_site(const Run& run, std::string_view owner, std::int64_t bor
   return is_foreign ? kNone : site;
 }
 
-Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
-  Finding finding;
-  finding.problem = Problem::growth;
-  finding.site = line.site;
-  finding.count = growth.stayers.size();
-  finding.bytes = bytes_of(run, growth.stayers);
-  finding.tensors = some_of(growth.stayers);
+Finding finding_of(const Facts& facts, const Line& line, const Growth& growth) {
+  const Run& run = facts.run;
+  Finding finding = finding_about(facts, Problem::growth, line.site, growth.stayers);
   const TensorLife& last = run.tensors[growth.stayers.back()];
   const std::string more = fmt::format("{} more with every {}", rate_text(growth), growth.label);
   const std::string held = bytes_text(finding.bytes);
@@ -332,20 +338,17 @@ Finding finding_of(const Run& run, const Line& line, const Growth& growth) {
         fmt::format("{} from {} ({}) alive together, {}: {}", count_text(finding.count, "tensor"),
                     site_text(run, line.site), text_of(run, last.op), more, held);
     finding.remedy =
-        "something stores every one of them: read out the numbers you need, drop or dispose the "
-        "tensor at the end of the step, or store it in place of the last one.";
+        advice(run, growth.is_forgotten ? Advice::stored_and_forgotten : Advice::stored_in_a_loop);
   } else if (line.owner_kind == "variable") {
     finding.title =
         fmt::format("{} from {} alive together, {}: {}", count_text(finding.count, "variable"),
                     site_text(run, line.site), more, held);
-    finding.remedy =
-        "models or variables are made in the loop and stored: make them once, or dispose() them "
-        "when they are done.";
+    finding.remedy = advice(run, Advice::variables_in_a_loop);
   } else {
     finding.title = fmt::format("{} holds {} from {}, {}: {}", text_of(run, last.owner),
                                 count_text(finding.count, "saved value"), site_text(run, line.site),
                                 more, held);
-    finding.remedy = "whatever saves them is never disposed.";
+    finding.remedy = advice(run, Advice::saved_for_ever);
   }
   return finding;
 }
@@ -357,55 +360,56 @@ struct Tape {
   std::uint64_t most = 0;
 };
 
-Finding finding_of(const Run& run, std::uint32_t site, const Tape& tape) {
-  const Tensors& stayers = tape.growth.stayers;
-  Finding finding;
-  finding.problem = Problem::growth;
-  finding.site = site;
-  finding.count = stayers.size();
-  finding.bytes = bytes_of(run, stayers);
-  finding.tensors = some_of(stayers);
+Finding finding_of(const Facts& facts, std::uint32_t site, const Tape& tape) {
+  const Run& run = facts.run;
+  Tensors stayers = tape.growth.stayers;
+  std::ranges::sort(stayers);
+  Finding finding = finding_about(facts, Problem::growth, site, stayers);
   finding.title =
       fmt::format("{} ({}) holds {}, {} more with every {}: {}, most of it from {}",
                   text_of(run, run.tensors[stayers.back()].owner), site_text(run, site),
                   count_text(finding.count, "saved value"), rate_text(tape.growth),
                   tape.growth.label, bytes_text(finding.bytes), site_text(run, tape.line));
-  finding.remedy =
-      "the tape records on through every step: make a tape in each step, and let it end there.";
+  finding.remedy = advice(run, Advice::tape_over_steps);
   return finding;
 }
 
 bool ran_out(const Run& run) {
   return std::ranges::any_of(run.raised, [&](const Raised& raised) {
-    return text_of(run, raised.text).find("OutOfMemoryError") != std::string_view::npos;
+    return text_of(run, raised.type) == "OutOfMemoryError";
   });
 }
 
-// x = concat({x, y}), over and over.
-std::optional<Finding> find_swelling(const Facts& facts, const Line& line) {
+// x = concat({x, y}), over and over: what one operation of a line makes is larger each time.
+std::optional<Finding> find_swelling(const Facts& facts, const Line& line, const Tensors& made) {
   const Run& run = facts.run;
-  if (!line.owner_kind.empty()) return {};
   std::size_t larger = 0;
-  for (std::size_t i = 1; i < line.tensors.size(); ++i) {
-    larger += run.tensors[line.tensors[i]].nbytes > run.tensors[line.tensors[i - 1]].nbytes ? 1 : 0;
+  for (std::size_t i = 1; i < made.size(); ++i) {
+    larger += run.tensors[made[i]].nbytes > run.tensors[made[i - 1]].nbytes ? 1 : 0;
   }
-  const std::uint64_t first = run.tensors[line.tensors[line.tensors.size() / 4]].nbytes;
-  const std::uint64_t last = run.tensors[line.tensors.back()].nbytes;
+  const std::uint64_t first = run.tensors[made[made.size() / 4]].nbytes;
+  const std::uint64_t last = run.tensors[made.back()].nbytes;
   const bool is_large = (run.budget > 0 && last * 4 >= run.budget) || ran_out(run);
-  if (!is_large || larger * 20 < (line.tensors.size() - 1) * 19 || last < first * 2) return {};
-  Finding finding;
-  finding.problem = Problem::growth;
-  finding.site = line.site;
-  finding.count = 1;
-  finding.bytes = last;
-  finding.tensors = some_of(line.tensors);
+  if (!is_large || larger * 20 < (made.size() - 1) * 19 || last < first * 2) return {};
+  Finding finding = finding_about(facts, Problem::growth, line.site, made);
   finding.title = fmt::format(
-      "the tensor from {} ({}) became larger with every turn of its loop, "
-      "{} times: {}",
-      site_text(run, line.site), text_of(run, run.tensors[line.tensors.back()].op), larger,
+      "the tensor from {} ({}) became larger with every turn of its loop, {} times, up to {}",
+      site_text(run, line.site), text_of(run, run.tensors[made.back()].op), larger,
       bytes_text(last));
-  finding.remedy = "write what is complete to a file, or keep a bounded part of it.";
+  finding.remedy = advice(run, Advice::larger_every_turn);
   return finding;
+}
+
+std::vector<Finding> find_swelling(const Facts& facts, const Line& line) {
+  std::vector<Finding> list;
+  if (!line.owner_kind.empty()) return list;
+  std::map<std::uint32_t, Tensors> made;  // by operation
+  for (const std::uint32_t i : line.tensors) made[facts.run.tensors[i].op].push_back(i);
+  for (const auto& [op, tensors] : made) {
+    if (tensors.size() < kLeastSteps) continue;
+    if (auto found = find_swelling(facts, line, tensors)) list.push_back(std::move(*found));
+  }
+  return list;
 }
 
 }  // namespace
@@ -431,7 +435,7 @@ std::vector<Finding> find_growth(const Facts& facts) {
       const TensorLife& last = facts.run.tensors[growth->stayers.back()];
       const std::uint32_t made = tape_site(facts.run, text_of(facts.run, last.owner), last.born);
       Tape& tape = tapes[made == kNone ? line.site : made];
-      const std::uint64_t bytes = bytes_of(facts.run, growth->stayers);
+      const std::uint64_t bytes = facts.holdings.most_held(growth->stayers);
       if (bytes >= tape.most) {
         tape.most = bytes;
         tape.line = line.site;
@@ -440,12 +444,12 @@ std::vector<Finding> find_growth(const Facts& facts) {
       tape.growth.steps = std::max(tape.growth.steps, growth->steps);
       std::ranges::copy(growth->stayers, std::back_inserter(tape.growth.stayers));
     } else if (growth) {
-      list.push_back(finding_of(facts.run, line, *growth));
-    } else if (std::optional<Finding> swelling = find_swelling(facts, line)) {
-      list.push_back(std::move(*swelling));
+      list.push_back(finding_of(facts, line, *growth));
+    } else {
+      std::ranges::move(find_swelling(facts, line), std::back_inserter(list));
     }
   }
-  for (const auto& [site, tape] : tapes) list.push_back(finding_of(facts.run, site, tape));
+  for (const auto& [site, tape] : tapes) list.push_back(finding_of(facts, site, tape));
   return list;
 }
 

@@ -63,6 +63,14 @@ Category category_at(const StorageLife& storage, std::int64_t time) {
   return category;
 }
 
+std::string cut_short_text(const Run& run) {
+  if (!run.cut_short) return "";
+  return fmt::format(
+      "cut short after {}: the recording was not closed (its program was killed or still runs, or "
+      "the file is not whole), and what came later is not in it",
+      time_text(run.length));
+}
+
 std::string tensor_text(const Run& run, std::uint32_t tensor) {
   const TensorLife& life = run.tensors[tensor];
   std::string text = fmt::format("{} {}", text_of(run, life.dtype), text_of(run, life.shape));

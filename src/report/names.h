@@ -22,6 +22,9 @@ std::string bytes_text(std::uint64_t bytes);  // 512 B, 1.5 MiB: for tables, and
 using detail::time_text;                      // 12.3 ms
 std::string count_text(std::uint64_t count, std::string_view what);  // 1 tensor, 12 tensors
 
+// What to know of a recording that does not go to the end; "" of one that does.
+std::string cut_short_text(const Run& run);
+
 bool is_alive(const TensorLife& tensor, std::int64_t time);
 bool is_alive(const StorageLife& storage, std::int64_t time);
 Category category_at(const StorageLife& storage, std::int64_t time);

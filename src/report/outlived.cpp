@@ -14,9 +14,11 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "report/advice.h"
 #include "report/names.h"
 #include "report/rules.h"
 
@@ -101,55 +103,46 @@ struct Left {
   std::uint32_t span = kNone;
 };
 
-Finding of_line(const Run& run, std::uint32_t site, const Left& left) {
-  Finding finding;
-  finding.problem = Problem::outlived;
-  finding.site = site;
-  finding.count = left.tensors.size();
-  finding.bytes = bytes_of(run, left.tensors);
-  finding.tensors = some_of(left.tensors);
+Finding of_line(const Facts& facts, std::uint32_t site, const Left& left) {
+  const Run& run = facts.run;
+  Finding finding = finding_about(facts, Problem::outlived, site, left.tensors);
   const TensorLife& first = run.tensors[left.tensors.front()];
   finding.title = fmt::format("{} from {} ({}) outlived {} and {} never freed: {}",
                               count_text(finding.count, "tensor"), site_text(run, site),
                               text_of(run, first.op), span_text(run, left.span),
                               finding.count == 1 ? "was" : "were", bytes_text(finding.bytes));
   finding.remedy =
-      first.storage == kNone
-          ? "a symbolic tensor means nothing once its trace has ended: return it from the function "
-            "instead of storing it."
-          : "it was kept or stored where nothing lets go of it: dispose() it when it is done, or "
-            "destroy what stores it.";
+      advice(run, first.storage == kNone ? Advice::symbolic_outlived : Advice::outlived);
   return finding;
 }
 
-Finding of_tape(const Run& run, std::string_view tape, std::uint32_t site, const Left& left) {
-  Finding finding;
-  finding.problem = Problem::outlived;
-  finding.site = site;
-  finding.count = left.tensors.size();
-  finding.bytes = bytes_of(run, left.tensors);
-  finding.tensors = some_of(left.tensors);
+Finding of_tape(const Facts& facts, std::string_view tape, std::uint32_t site, const Left& left) {
+  const Run& run = facts.run;
+  Finding finding = finding_about(facts, Problem::outlived, site, left.tensors);
   finding.title =
       fmt::format("{} ({}) was never destroyed and holds {}: {}", tape, site_text(run, site),
                   count_text(finding.count, "saved value"), bytes_text(finding.bytes));
-  finding.remedy =
-      "let the tape end with the step: make it a local, or take the gradient, which gives back "
-      "what a tape that is not persistent has saved.";
+  finding.remedy = advice(run, Advice::undestroyed_tape);
   return finding;
 }
 
 }  // namespace
 
-std::vector<Finding> find_outlived(const Facts& facts) {
+std::vector<Finding> find_outlived(const Facts& facts, const std::vector<Finding>& known) {
   const Run& run = facts.run;
   if (!run.whole_process || run.cut_short) return {};
+  std::unordered_set<std::uint32_t> told, told_sites;
+  for (const Finding& finding : known) {
+    told.insert(finding.tensors.begin(), finding.tensors.end());
+    told_sites.insert(finding.site);
+  }
   OpenSpans spans(run);
   const LostTapes lost(run);
   std::map<std::uint32_t, Left> lines;
   std::map<std::tuple<std::uint32_t, std::uint32_t>, Left> tapes;  // by name and line
   for (std::uint32_t i = 0; i < run.tensors.size(); ++i) {
     const TensorLife& life = run.tensors[i];
-    if (life.died != kNever || life.before) continue;
+    if (life.died != kNever || life.before || told.contains(i)) continue;
     if (life.owner != 0) {
       if (owner_kind(run, life) != "tape") continue;
       tapes[{life.owner, lost.site_of(run, life)}].tensors.push_back(i);
@@ -164,9 +157,11 @@ std::vector<Finding> find_outlived(const Facts& facts) {
   }
   std::vector<Finding> list;
   list.reserve(lines.size() + tapes.size());
-  for (const auto& [site, left] : lines) list.push_back(of_line(run, site, left));
+  for (const auto& [site, left] : lines) list.push_back(of_line(facts, site, left));
   for (const auto& [key, left] : tapes) {
-    list.push_back(of_tape(run, text_of(run, std::get<0>(key)), std::get<1>(key), left));
+    const auto& [owner, site] = key;
+    if (told_sites.contains(site)) continue;  // what the tape saved in its last step
+    list.push_back(of_tape(facts, text_of(run, owner), site, left));
   }
   return list;
 }

@@ -3,6 +3,9 @@
 #include "report/reader.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <queue>
 #include <vector>
@@ -76,6 +79,8 @@ class Reader {
         run_.sites.push_back({line->file.number, line->line, line->function.number});
       } else if (const auto* about = std::get_if<Told<events::About>>(&event.told)) {
         run_.program = run_.strings[about->program.number];
+        // Older recordings of JavaScript do not tell their language.
+        if (run_.program.starts_with("node ")) run_.language = Language::javascript;
         run_.version = run_.strings[about->version.number];
         run_.started = about->started.number;
       }
@@ -159,6 +164,13 @@ Run read_run(const std::filesystem::path& path) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
   file.read(0, bytes);
   return Reader(file.origin(), bytes).read();
+}
+
+bool is_recording(const std::filesystem::path& path) {
+  std::array<char, kMagic.size() - 2> begin{};  // of any version
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) &&
+         std::memcmp(begin.data(), kMagic.data(), begin.size()) == 0;
 }
 
 Run read_run(std::span<const std::byte> bytes, const std::string& name) {

@@ -1,6 +1,5 @@
 #include "report/recorder.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +12,7 @@
 #include "memory/context.h"
 #include "memory/event_rings.h"
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "memory/raise_recorded.h"
 #include "memory/text.h"
 #include "memory/warn.h"
@@ -25,20 +25,13 @@ constexpr std::int64_t kDrainEvery = 20;  // milliseconds: what a crash may lose
 
 // Who records. In the child of a fork nobody does.
 struct Current {
-  std::mutex mutex;
+  detail::ProcessMutex mutex;
   int process = 0;  // 0: nobody
   std::source_location site;
 };
 
 Current& current() {
-  static Current* only = [] {
-    detail::context();  // a fork takes the locks of what lies below after this one
-    auto* fresh = new Current;
-    events::prepare_rings();  // whose lock a fork takes after this one, as the others do
-    pthread_atfork([] { current().mutex.lock(); }, [] { current().mutex.unlock(); },
-                   [] { current().mutex.unlock(); });
-    return fresh;
-  }();
+  static Current* only = new Current;
   return *only;
 }
 
@@ -61,9 +54,10 @@ std::int64_t since_1970() {
 void check_free(const Current& now, std::source_location site) {
   if (now.process != getpid()) return;
   detail::throw_recorded<BusyError>(
-      describe("recording: one is running already, started {}: stop it first",
+      describe("recording: one is running already, started {}",
                now.site.line() == 0 ? "by TENURE_TRACE"
-                                    : fmt::format("at {}", detail::site_text(now.site))),
+                                    : fmt::format("at {}", detail::site_text(now.site)))
+          .told({detail::used_line(site, "recording")}, "stop it first."),
       site);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "memory/events.h"
+#include "memory/fork.h"
 #include "report/recorder.h"
 
 namespace tenure {
@@ -38,9 +39,9 @@ namespace {
 
 // Records point at kinds, so each is kept for as long as the process lives. There are few.
 const char* kept(std::string_view kind) {
-  static std::mutex* mutex = new std::mutex;
+  static detail::ProcessMutex mutex;
   static auto* kinds = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
+  const std::lock_guard lock(mutex);
   const auto known = kinds->find(kind);
   return (known != kinds->end() ? *known : *kinds->emplace(kind).first).c_str();
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "report/advice.h"
 #include "report/names.h"
 #include "report/rules.h"
 
@@ -53,19 +54,13 @@ std::vector<Finding> find_retracing(const Facts& facts) {
         held.push_back(i);
       }
     }
-    Finding finding;
-    finding.problem = Problem::growth;
-    finding.site = last.site;
+    const bool holds = !held.empty();
+    Finding finding = finding_about(facts, Problem::growth, last.site, std::move(held));
     finding.count = counts.traces;
-    finding.bytes = bytes_of(run, held);
-    finding.tensors = some_of(held);
     finding.title = fmt::format("{} was traced {} times in {}", owner, counts.traces,
                                 count_text(std::max(counts.calls, counts.traces), "call"));
-    if (!held.empty())
-      finding.title += fmt::format("; its traces hold {}", bytes_text(finding.bytes));
-    finding.remedy =
-        "an argument's shape or value changes with every call: make the dimension free with "
-        "input({dyn, ...}), pad to a few sizes, or pass the number as a tensor.";
+    if (holds) finding.title += fmt::format("; its traces hold {}", bytes_text(finding.bytes));
+    finding.remedy = advice(run, Advice::traced_again);
     list.push_back(std::move(finding));
   }
   return list;

@@ -38,6 +38,7 @@ struct TensorLife {
   std::uint64_t nbytes = 0;  // its own; a view's are fewer than its storage's
   std::int64_t born = 0;
   std::int64_t died = kNever;  // kNever: alive when the recording ended
+  std::int64_t used = kNever;  // for the last time; kNever: it is not told
   std::uint32_t cause = 0;     // strings: "scope_exit"; 0 while alive
   std::uint32_t death_site = kNone;
   std::uint32_t death_by = 0;  // strings: tidy "step" ended
@@ -97,17 +98,24 @@ struct Value {             // a loss or a metric
   double value = 0;
 };
 
-// An error about the life of something was raised: the place of use, and the whole text.
+// An error about the life of something was raised: the place of use, its parts, and it in words.
 struct Raised {
   std::int64_t time = 0;
-  std::uint32_t text = 0;  // strings
+  std::uint32_t type = 0;  // strings, as all that follow: the class
+  std::uint32_t op = 0;
+  std::uint32_t problem = 0;
+  std::uint32_t remedy = 0;
+  std::uint32_t text = 0;  // all of it
   std::uint32_t site = kNone;
   std::uint64_t tensor = 0;  // its id; one that no tensor has when it was none
 };
 
+enum class Language : std::uint8_t { cpp, javascript };  // of the program that was recorded
+
 struct Run {
-  std::string program;       // as it was started
-  std::string version;       // of the library
+  std::string program;  // as it was started
+  std::string version;  // of the library
+  Language language = Language::cpp;
   std::int64_t started = 0;  // nanoseconds since 1970
   std::int64_t length = 0;   // time of the last event
   std::uint64_t events = 0;
@@ -128,5 +136,7 @@ struct Run {
 // IoError when it is no trace file or is damaged; a file that ends in the middle is read as far as
 // it goes.
 Run read_run(const std::filesystem::path& file);
+// Whether it begins as a trace file does; false where it cannot be read.
+bool is_recording(const std::filesystem::path& file);
 
 }  // namespace tenure::report

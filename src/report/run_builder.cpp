@@ -296,8 +296,49 @@ void RunBuilder::tell(Moment at, const Told<events::PoolSize>& pool) {
 
 void RunBuilder::tell(Moment, const Told<events::Budget>& budget) { run_.budget = budget.bytes; }
 
+std::uint32_t RunBuilder::added(std::string_view part) {
+  if (part.empty()) return 0;
+  run_.strings.emplace_back(part);
+  return static_cast<std::uint32_t>(run_.strings.size() - 1);
+}
+
+// Older writers tell of errors in words alone: "class: op: problem" in the first line, and what is
+// to be done in the last paragraph.
+void RunBuilder::tell(Moment at, const Told<events::RaisedText>& raised) {
+  const std::string text = run_.strings[raised.text.number];  // a copy: strings are added
+  std::string_view first = std::string_view(text).substr(0, text.find('\n'));
+  const auto part = [&first] {
+    const std::size_t colon = first.find(": ");
+    const std::string_view before = first.substr(0, colon);
+    first.remove_prefix(colon == first.npos ? first.size() : colon + 2);
+    return before;
+  };
+  const std::uint32_t type = added(part()), op = added(part()), problem = added(first);
+  std::string_view remedy;
+  if (const std::size_t last = text.rfind("\n\n"); last != text.npos) {
+    remedy = std::string_view(text).substr(last);
+    remedy.remove_prefix(std::min(remedy.find_first_not_of(" \n"), remedy.size()));
+  }
+  run_.raised.push_back({at.time, type, op, problem, added(remedy), raised.text.number,
+                         raised.site.site(), raised.tensor});
+}
+
 void RunBuilder::tell(Moment at, const Told<events::Raised>& raised) {
-  run_.raised.push_back({at.time, raised.text.number, raised.site.site(), raised.tensor});
+  run_.raised.push_back({at.time, raised.type.number, raised.op.number, raised.problem.number,
+                         raised.remedy.number, raised.text.number, raised.site.site(),
+                         raised.tensor});
+}
+
+void RunBuilder::tell(Moment, const Told<events::Language>& language) {
+  if (run_.strings[language.name.number] == "javascript") run_.language = Language::javascript;
+}
+
+void RunBuilder::tell(Moment at, const Told<events::LastUse>& use) {
+  const auto holder = holders_.find(use.holder);
+  if (holder == holders_.end()) return;
+  const auto ago = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(use.ago, static_cast<std::uint64_t>(at.time)));
+  run_.tensors[holder->second.tensor].used = at.time - ago;
 }
 
 void RunBuilder::tell(Moment, const Told<events::Live>& live) {

@@ -35,9 +35,12 @@ class RunBuilder {
   void tell(Moment at, const Told<events::Value>& value);
   void tell(Moment at, const Told<events::PoolSize>& pool);
   void tell(Moment at, const Told<events::Budget>& budget);
-  void tell(Moment at, const Told<events::Raised>& raised);
+  void tell(Moment at, const Told<events::RaisedText>& raised);
   void tell(Moment at, const Told<events::Live>& live);
   void tell(Moment at, const Told<events::End>& end);
+  void tell(Moment at, const Told<events::Raised>& raised);
+  void tell(Moment at, const Told<events::Language>& language);
+  void tell(Moment at, const Told<events::LastUse>& use);
 
   // Sorts everything, and gives what lived before without being told.
   void finish();
@@ -58,6 +61,7 @@ class RunBuilder {
   };
 
   std::uint32_t text(const char* literal);  // as a string of the run
+  std::uint32_t added(std::string_view part);
   static bool held(const StorageState& state);
   std::uint32_t storage_of(std::uint64_t number) const;
   std::uint32_t innermost(std::uint32_t thread) const;

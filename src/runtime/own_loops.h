@@ -1,19 +1,18 @@
 // The loops whose tasks this thread is running, one within the other.
 #pragma once
 
+#include "memory/context.h"
+
 namespace tenure::detail {
 
 class RunningLoop {
  public:
   explicit RunningLoop(const void* loop);
-  ~RunningLoop();
-  RunningLoop(const RunningLoop&) = delete;
-  RunningLoop& operator=(const RunningLoop&) = delete;
 
  private:
   friend bool runs_here(const void* loop);
   const void* loop_;
-  RunningLoop* outer_;
+  Meanwhile<RunningLoop*> innermost_;
 };
 
 bool runs_here(const void* loop);  // false for null

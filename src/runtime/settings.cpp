@@ -8,6 +8,7 @@
 
 #include "backend/cpu/parallel.h"
 #include "core/raise.h"
+#include "memory/context.h"
 #include "tenure/runtime.h"
 
 namespace tenure {
@@ -42,7 +43,8 @@ std::optional<std::size_t> parse_bytes(std::string_view text) {
 
 }  // namespace detail
 
-void set_num_threads(int threads) {
+void set_num_threads(int threads, std::source_location site) {
+  const detail::UserLine line(site);
   if (threads < 1) raise<ValueError>("set_num_threads: at least 1, not {}", threads);
   cpu::set_num_threads(threads);
 }

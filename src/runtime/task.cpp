@@ -46,12 +46,12 @@ class BackgroundExecutor final : public TaskExecutor {
 
 }  // namespace
 
-RunningLoop::RunningLoop(const void* loop) : loop_(loop), outer_(std::exchange(t_loops, this)) {}
-RunningLoop::~RunningLoop() { t_loops = outer_; }
+RunningLoop::RunningLoop(const void* loop) : loop_(loop), innermost_(t_loops, this) {}
 
 bool runs_here(const void* loop) {
   if (loop == nullptr) return false;
-  for (const RunningLoop* running = t_loops; running != nullptr; running = running->outer_) {
+  for (const RunningLoop* running = t_loops; running != nullptr;
+       running = running->innermost_.outer()) {
     if (running->loop_ == loop) return true;
   }
   return false;
@@ -59,7 +59,7 @@ bool runs_here(const void* loop) {
 
 // The context a task carries. Between its turns nobody points at it.
 struct TaskRun::Home {
-  explicit Home(TaskHome kind) : stay(detail::context().session) {
+  Home(TaskHome kind, Worker worker) : stay(detail::context().session, worker) {
     const Context& outer = detail::context();
     context.session = outer.session;
     context.random = outer.random;
@@ -87,18 +87,16 @@ struct TaskRun::Home {
 namespace {
 
 // Makes a task's context the thread's.
-class Installed {
- public:
-  explicit Installed(Context& context) : outer_(detail::context()) {
-    context.thread = outer_.thread;
-    t_context = &context;
+struct Installed : Meanwhile<Context*> {
+  explicit Installed(Context& context) : Meanwhile(installed(), &context) {
+    context.thread = outer()->thread;
   }
-  ~Installed() { t_context = &outer_; }
-  Installed(const Installed&) = delete;
-  Installed& operator=(const Installed&) = delete;
 
  private:
-  Context& outer_;
+  static Context*& installed() {
+    detail::context();  // is there
+    return t_context;
+  }
 };
 
 }  // namespace
@@ -118,7 +116,10 @@ void raise_no_task(const char* what, bool was_awaited) {
 
 TaskRun::TaskRun(std::shared_ptr<JobBase> job, std::shared_ptr<TaskExecutor> executor,
                  TaskHome home)
-    : job_(std::move(job)), executor_(std::move(executor)), home_(std::make_unique<Home>(home)) {}
+    : job_(std::move(job)),
+      executor_(std::move(executor)),
+      home_(std::make_unique<Home>(
+          home, executor_ == background_executor() ? in_background() : this_thread())) {}
 
 TaskRun::~TaskRun() { home_->leave(); }
 

@@ -18,6 +18,8 @@ struct Access {
     tensor.header_ = header;
     return tensor;
   }
+  // Leaves the handle empty; its count stays.
+  static void forget(Tensor& tensor) { tensor.header_ = nullptr; }
   static const std::shared_ptr<VariableState>& state(const Variable& v) { return v.state_; }
   static Variable variable(std::shared_ptr<VariableState> state) {
     return Variable(std::move(state));

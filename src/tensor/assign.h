@@ -1,8 +1,9 @@
-// Several variables changed as one.
+// Several variables changed, or read, as one.
 #pragma once
 
 #include <source_location>
 #include <span>
+#include <vector>
 
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
@@ -14,5 +15,9 @@ namespace tenure::detail {
 // `op` is what the user called, for errors.
 void assign_all(std::span<const Variable> variables, std::span<const Tensor> values,
                 std::source_location site, const char* op = "assign");
+
+// Their values at one moment: of a write that changes several as one (assign_all, a call of a
+// traced function) all or nothing is read.
+std::vector<Tensor> read_all(std::span<const Variable> variables, std::source_location site);
 
 }  // namespace tenure::detail

@@ -3,6 +3,7 @@
 #include <dlpack/dlpack.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +65,8 @@ struct Deleter {
   }
 };
 
+constexpr std::int64_t kWidest = 8;  // bytes of an element
+
 // The bytes from element 0 to past the last one; strides are never negative here.
 std::int64_t extent(const Layout& layout) {
   if (layout.shape.numel() == 0) return 0;
@@ -72,7 +75,13 @@ std::int64_t extent(const Layout& layout) {
     if (layout.strides[axis] < 0) {
       raise<UnsupportedError>("from_dlpack: negative strides: {}", layout.strides);
     }
-    last += (layout.shape[axis] - 1) * layout.strides[axis];
+    std::int64_t along = 0;
+    if (__builtin_mul_overflow(layout.shape[axis] - 1, layout.strides[axis], &along) ||
+        __builtin_add_overflow(last, along, &last) ||
+        last >= std::numeric_limits<std::int64_t>::max() / kWidest) {
+      raise<ValueError>("from_dlpack: {} by strides {} reaches further than memory does",
+                        layout.shape, layout.strides);
+    }
   }
   return (last + 1) * static_cast<std::int64_t>(size_of(layout.dtype));
 }
@@ -88,12 +97,19 @@ Tensor from_dlpack(DLManagedTensor* managed, std::source_location site) {
     raise<UnsupportedError>("from_dlpack: device type {}: only host memory can be taken",
                             static_cast<int>(theirs.device.device_type));
   }
+  if (theirs.ndim < 0) raise<ValueError>("from_dlpack: {} dimensions", theirs.ndim);
+  if (theirs.ndim > 0 && theirs.shape == nullptr) {
+    raise<ValueError>("from_dlpack: {} dimensions and no shape", theirs.ndim);
+  }
   Layout layout = contiguous_layout(
       Shape(std::span(theirs.shape, static_cast<std::size_t>(theirs.ndim))), from_dl(theirs.dtype));
   detail::check_shape("from_dlpack", layout.shape, layout.dtype);
   if (theirs.strides != nullptr) {
     layout.strides = Strides(std::span(theirs.strides, static_cast<std::size_t>(theirs.ndim)));
     layout.contiguous = is_contiguous(layout.shape, layout.strides);
+  }
+  if (theirs.data == nullptr && layout.shape.numel() > 0) {
+    raise<ValueError>("from_dlpack: a null pointer for {}", layout.shape);
   }
   auto* data = static_cast<std::byte*>(theirs.data) + theirs.byte_offset;
   if (reinterpret_cast<std::uintptr_t>(data) % size_of(layout.dtype) != 0) {

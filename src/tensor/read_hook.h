@@ -17,4 +17,7 @@ bool trace_read(const std::shared_ptr<VariableState>& variable, std::source_loca
 bool trace_assign(const std::shared_ptr<VariableState>& variable, const Tensor& value,
                   std::source_location site);
 
+// What was read, in another dtype.
+Tensor cast_read(Tensor value, DType dtype, std::source_location site);
+
 }  // namespace tenure::detail

@@ -16,6 +16,7 @@
 #include "memory/transfer.h"
 #include "memory/warn.h"
 #include "tensor/access.h"
+#include "tenure/callable.h"
 #include "tenure/handle.h"
 #include "tenure/memory.h"
 #include "tenure/scope.h"
@@ -41,6 +42,12 @@ void raise_empty_handle(const char* name) {
       "{}: the handle is empty (default-made or moved from): put one into it first, or use the one "
       "it was moved to",
       name);
+}
+
+void raise_no_function(std::string_view op, std::string_view which, std::source_location site) {
+  const UserLine line(site);
+  throw ValueError(
+      describe("{}: {} is empty", op, which).told({}, "give it one that can be called."));
 }
 
 Pin::Pin(const Tensor& tensor, const char* op, std::source_location site, std::uint32_t own_handles)

@@ -14,6 +14,7 @@
 #include "memory/text.h"
 #include "memory/transfer.h"
 #include "tensor/assign.h"
+#include "tensor/autocast.h"
 #include "tensor/read_hook.h"
 #include "tensor/rollback.h"
 #include "tensor/variable_state.h"
@@ -94,11 +95,26 @@ detail::VariableState& checked(const std::shared_ptr<detail::VariableState>& sta
 // Refuses what the variable cannot hold. True inside a trace, which then does the assignment.
 bool check_or_trace(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
                     const char* op, std::source_location site) {
-  const Header& header = detail::checked(value, op);
+  const Header& header = detail::checked(value, op, -1, site);
   if (header.layout.shape != variable->shape || header.layout.dtype != variable->dtype) {
     refuse_value(*variable, header, op, site);
   }
   return detail::trace_assign(variable, value, site);
+}
+
+// The value of a variable that is locked.
+Tensor read_locked(const detail::VariableState& variable, std::source_location site) {
+  Header& slot = *variable.value.get();
+  if (!try_pin(slot)) raise_disposed(slot, {.op = "read", .site = site});
+  const detail::Pinned pinned{slot};
+  detail::Context& current = detail::context();
+  if (!lends_to(slot.session.load(std::memory_order_relaxed), current.session)) {
+    raise_wrong_session(slot, {.op = "read", .site = site}, current.session);
+  }
+  Layout layout = slot.layout;
+  detail::retain(slot.storage);
+  return Access::adopt(
+      new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, variable.id));
 }
 
 // An assignment in two halves: making it may fail and changes nothing, commit() cannot fail. The
@@ -185,22 +201,34 @@ Variable::Variable(Tensor value, VariableOptions options, std::source_location s
   state_->trainable = options.trainable;
 }
 
+std::vector<Tensor> detail::read_all(std::span<const Variable> variables,
+                                     std::source_location site) {
+  std::vector<Tensor> values(variables.size());
+  std::vector<std::size_t> order;
+  order.reserve(variables.size());
+  const auto state = [&](std::size_t i) -> const auto& { return Access::state(variables[i]); };
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!detail::trace_read(state(i), site, values[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::less<>(), state);
+  std::deque<std::lock_guard<Mutex>> locks;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k > 0 && state(order[k]) == state(order[k - 1])) continue;
+    locks.emplace_back(state(order[k])->mutex);
+  }
+  for (const std::size_t i : order) values[i] = read_locked(*state(i), site);
+  return values;
+}
+
 Tensor Variable::read(std::source_location site) const {
   checked(state_, site);
   Tensor value;
   if (!detail::trace_read(state_, site, value)) {
     const std::lock_guard lock(state_->mutex);
-    Header& slot = *state_->value.get();
-    if (!try_pin(slot)) raise_disposed(slot, {.op = "read", .site = site});
-    const detail::Pinned pinned{slot};
-    detail::Context& current = detail::context();
-    if (!lends_to(slot.session.load(std::memory_order_relaxed), current.session)) {
-      raise_wrong_session(slot, {.op = "read", .site = site}, current.session);
-    }
-    Layout layout = slot.layout;
-    detail::retain(slot.storage);
-    value = Access::adopt(
-        new_tensor(current, std::move(layout), StorageRef(slot.storage), "read", site, state_->id));
+    value = read_locked(*state_, site);
+  }
+  if (state_->autocast && detail::autocast() && *detail::autocast() != state_->dtype) {
+    return detail::cast_read(std::move(value), *detail::autocast(), site);
   }
   return value;
 }
@@ -216,7 +244,7 @@ void Variable::assign(Arg value) {
                 fmt::format("use full({}, {}).", braces(state_->shape), *value.scalar())));
   }
   if (check_or_trace(state_, value.tensor(), "assign", value.site())) return;
-  Assignment(state_, value.tensor(), "assign", value.site(), 1).commit();
+  Assignment(state_, value.tensor(), "assign", value.site(), value.is_borrowed() ? 0 : 1).commit();
 }
 
 const Shape& Variable::shape() const { return checked(state_).shape; }

@@ -18,6 +18,7 @@ struct VariableState {
   DType dtype = DType::float32;
   LabelRef label;
   bool trainable = true;
+  bool autocast = false;  // see autocast.h
   Category claim = Category::parameter;
 };
 

@@ -181,6 +181,123 @@ TEST(Contract, L16_a_persistent_tape_gives_it_again) {
   EXPECT_EQ(tape.gradient(y, x).item<float>(), 6.f);
 }
 
+TEST(Tape, a_persistent_tape_refuses_a_gradient_through_one_it_gave) {
+  const Variable w(tensor(3.f));
+  GradientTape tape({.persistent = true});
+  const Tensor y = w * w * w;
+  const int gave = here().line() + 1;
+  const Tensor g = tape.gradient(y, w);
+  EXPECT_EQ(g.item<float>(), 27.f);
+  const int through = here().line() + 1;
+  const Tensor product = g * w;
+  const Tensor steps = exp(reshape(g.clone(), {1}));
+  const std::string text = message_of<TapeError>([&] { tape.gradient(product * 2, w); });
+  EXPECT_HAS(text, "gradient: it flows through a gradient that the tape gave");
+  EXPECT_HAS(text, "gave      tape_test.cpp:" + std::to_string(gave));
+  EXPECT_HAS(text, "through   tape_test.cpp:" + std::to_string(through));
+  EXPECT_HAS(text, "GradientTape outer");
+  EXPECT_THROW(tape.gradient(g, w), TapeError);
+  EXPECT_THROW(tape.gradient(g, w, {.zero_if_unconnected = true}), TapeError);
+  EXPECT_THROW(tape.gradient(steps, w), TapeError);
+  EXPECT_THROW(tape.gradient(sum(steps + w), w), TapeError);
+  EXPECT_THROW(tape.gradients({y, steps}, {Tensor(), Tensor()}, {w}), TapeError);
+  EXPECT_EQ(tape.gradient(y, w).item<float>(), 27.f) << "it goes on";
+}
+
+TEST(Tape, a_persistent_tape_gives_what_its_gradients_are_only_numbers_for) {
+  const Variable w(tensor(3.f)), theta(tensor(2.f));
+  const Tensor x = tensor(5.f);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = w * w;
+  const Tensor g = tape.gradient(y, w);
+  EXPECT_EQ(tape.gradient(stop_gradient(g) * w, w).item<float>(), 6.f);
+  // y hangs on w alone, so its gradient does.
+  EXPECT_EQ(tape.gradient(g * theta + square(g) * theta, theta).item<float>(), 6.f + 36.f);
+  EXPECT_FALSE(tape.gradient(g * theta, x).defined());
+  const Tensor nothing = tape.gradient(y, theta, {.zero_if_unconnected = true});
+  EXPECT_EQ(tape.gradient((nothing + 1) * w, w).item<float>(), 1.f);
+  tape.watch(g);
+  EXPECT_EQ(tape.gradient(square(g), g).item<float>(), 12.f);
+  EXPECT_THROW(tape.gradient(square(g), w), TapeError);
+  // What a gradient is one of its seeds, is known as that.
+  const Tensor seed = square(x);
+  const Tensor same = tape.gradient(w + 1, w, {.output_gradient = seed});
+  EXPECT_EQ(tape.gradient(same, x).item<float>(), 10.f);
+  EXPECT_EQ(tape.gradient(seed * w, w).item<float>(), 25.f);
+}
+
+TEST(Tape, an_outer_tape_records_the_gradients_of_a_persistent_one) {
+  const Variable w(tensor(3.f));
+  GradientTape outer({.persistent = true});
+  GradientTape inner({.persistent = true});
+  const Tensor y = w * w * w;
+  const Tensor g = inner.gradient(y, w);
+  EXPECT_EQ(outer.gradient(g, w).item<float>(), 18.f);
+  EXPECT_EQ(outer.gradient(g * w, w).item<float>(), 81.f);
+  EXPECT_EQ(outer.gradient(stop_gradient(g) * w, w).item<float>(), 27.f);
+}
+
+TEST(Tape, a_persistent_tape_in_a_traced_function_refuses_what_flows_through_its_gradients) {
+  const Variable w(tensor(3.f));
+  const auto second = function("second", [&](Tensor x) {
+    GradientTape tape({.persistent = true, .name = "inner"});
+    const Tensor g = tape.gradient(w * w * w * x, w);
+    return tape.gradient(g * w, w);
+  });
+  EXPECT_HAS(message_of<TapeError>([&] { second(tensor(1.f)); }),
+             "flows through a gradient that tape \"inner\" gave");
+  const auto nested = function("nested", [&](Tensor x) {
+    GradientTape outer;
+    GradientTape tape({.persistent = true});
+    const Tensor g = tape.gradient(w * w * w * x, w);
+    return outer.gradient(g * w, w);
+  });
+  EXPECT_EQ(nested(tensor(1.f)).item<float>(), 81.f);
+  // Around a call: by plan, and op by op.
+  const auto twice = function("twice", [](Tensor x) { return x * 2; });
+  twice(tensor(1.f));
+  GradientTape tape({.persistent = true});
+  const Tensor g = tape.gradient(w * w * w, w);
+  EXPECT_THROW(tape.gradient(twice(g), w), TapeError);
+  EXPECT_THROW(tape.gradient(twice(g) * w, w), TapeError);
+}
+
+TEST(Contract, L14_gradients_of_a_persistent_tape_save_nothing_more) {
+  const Tensor x = ones({1000});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = sum(exp(x));
+  const std::size_t saved = tape.saved_bytes(), live = memory().live_bytes;
+  Tensor total = tape.gradient(y, x);
+  for (int i = 0; i < 10; ++i) total = total + square(tape.gradient(y, x));
+  EXPECT_EQ(tape.saved_bytes(), saved);
+  EXPECT_EQ(memory().live_bytes, live + x.nbytes());
+}
+
+TEST(Tape, tells_who_asks_for_its_gradient_while_it_computes_it) {
+  const Tensor x = ones({2});
+  GradientTape tape;
+  tape.watch(x);
+  std::string text, of_watch;
+  const Tensor y = custom_gradient(
+      [&](const std::vector<Tensor>& in) {
+        return CustomResult{in[0] * 2, [&](Tensor dy) {
+                              text = message_of<TapeError>([&] { tape.gradient(dy, x); });
+                              of_watch = message_of<TapeError>([&] { tape.watch(dy); });
+                              return std::vector<Tensor>{dy * 2};
+                            }};
+      },
+      {x});
+  const std::string line = std::to_string(here().line() + 1);
+  EXPECT_EQ(floats(tape.gradient(y, x)), (Floats{2, 2}));
+  EXPECT_HAS(text, "and the tape is computing it at tape_test.cpp:" + line);
+  EXPECT_HAS(text, "asked     tape_test.cpp:" + line);
+  EXPECT_EQ(text.find("failed"), text.npos) << text;
+  EXPECT_EQ(of_watch.find("failed"), text.npos) << of_watch;
+  EXPECT_HAS(message_of<TapeError>([&] { tape.gradient(y, x); }), "the tape gave it at");
+}
+
 TEST(Contract, L17_assign_keeps_the_old_value_for_the_tape) {
   Variable v(tensor({2.f, 3.f}));
   GradientTape tape;
@@ -398,6 +515,20 @@ TEST(Tape, an_eager_training_loop_keeps_memory_flat) {
   EXPECT_EQ(last.tensors, first.tensors);
   EXPECT_EQ(last.live_bytes, first.live_bytes);
   EXPECT_EQ(last.reserved_bytes, first.reserved_bytes);
+}
+
+TEST(Tape, made_in_a_trace_is_refused_outside_of_it) {
+  std::optional<GradientTape> left;
+  Function f = function("f", [&](Tensor x) {
+    left.emplace();
+    return x * 2.f;
+  });
+  f(tensor(1.f));
+  const Tensor x = tensor(2.f);
+  left->watch(x);
+  const Tensor y = x * x;
+  EXPECT_HAS(message_of<TapeError>([&] { left->gradient(y, x); }),
+             "was made while a function was traced, and records only there");
 }
 
 }  // namespace

@@ -356,15 +356,22 @@ class Training {
   void misuse() {
     const std::uint32_t tensor = static_cast<std::uint32_t>(b_.run.tensors.size() - 2);
     const std::uint64_t id = b_.run.tensors[tensor].id;
+    const std::string problem =
+        "input 1 was disposed: float32 [32, T, 192] (#" + std::to_string(id) + ")";
+    const std::string remedy = "return it from the tidy, or keep it before the tidy ends.";
     b_.run.raised.push_back(
-        {b_.run.length,
-         b_.text("DisposedError: add: input 1 was disposed: float32 [32, T, 192] (#" +
-                 std::to_string(id) +
-                 ")\n\n  born      model.cpp:44    add              in tidy \"step\" (opened "
-                 "train.cpp:46)\n  died      train.cpp:46    scope_exit       tidy \"step\" "
-                 "ended\n  used      train.cpp:57    add, input 1\n\n  return it from the tidy, or "
-                 "keep it before the tidy ends."),
-         at("train.cpp", 57, "train"), id});
+        {.time = b_.run.length,
+         .type = b_.text("DisposedError"),
+         .op = b_.text("add"),
+         .problem = b_.text(problem),
+         .remedy = b_.text(remedy),
+         .text = b_.text("DisposedError: add: " + problem +
+                         "\n\n  born      model.cpp:44    add              in tidy \"step\" "
+                         "(opened train.cpp:46)\n  died      train.cpp:46    scope_exit       tidy "
+                         "\"step\" ended\n  used      train.cpp:57    add, input 1\n\n  " +
+                         remedy),
+         .site = at("train.cpp", 57, "train"),
+         .tensor = id});
     b_.run.events += 1;
   }
 
@@ -397,7 +404,7 @@ class Training {
       const Site* site = life.birth_site == kNone ? nullptr : &run.sites[life.birth_site];
       if (run.strings[life.name] == "h") {
         growth.site = life.birth_site;
-        if (growth.tensors.size() < 4) growth.tensors.push_back(i);
+        growth.tensors.push_back(i);
       }
       if (run.strings[life.name] == "padding") {
         pinned.site = life.birth_site;
@@ -480,7 +487,14 @@ Planted hostile_run() {
   b.die(tensor, evil, evil, site);
   b.run.values.push_back({b.text(evil), b.run.length, 1, 1.5});
   b.run.values.push_back({b.text(evil), b.run.length, 2, 0.5});
-  b.run.raised.push_back({b.run.length, b.text(evil), site, 1});
+  b.run.raised.push_back({.time = b.run.length,
+                          .type = b.text(evil),
+                          .op = b.text(evil),
+                          .problem = b.text(evil),
+                          .remedy = b.text(evil),
+                          .text = b.text(evil),
+                          .site = site,
+                          .tensor = 1});
   b.close(span);
   Finding finding;
   finding.title = evil;

@@ -135,6 +135,26 @@ on_page(
   },
 );
 
+on_page(
+  "a finding's figures, its curve and its tensors are of the same tensors",
+  "hundred_thousand",
+  async (page) => {
+    const first = page.locator(".finding").first();
+    const [, count, bytes] = (await first.locator(".facts").innerText()).match(
+      /^([\d,]+) tensors, (.*)$/,
+    );
+    assert.equal(
+      await first.locator("figcaption").innerText(),
+      `held over the run, at most ${bytes}`,
+    );
+    await first.getByRole("button", { name: "Show its tensors" }).click();
+    await drawn(page);
+    assert.equal(await page.locator("#search").inputValue(), "finding 1");
+    const shown = await page.locator(".search [role=status]").innerText();
+    assert.equal(shown.split(" of ")[0], count);
+  },
+);
+
 on_page("hovering names who lives, largest first, with bytes and line", "small", async (page) => {
   await hover(page, memory(page), 600, 150);
   assert.match(await tip(page).innerText(), /MiB live/);

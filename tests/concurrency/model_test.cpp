@@ -59,7 +59,7 @@ TEST(Models, L21_inputs_are_disposed_and_the_model_dropped_while_it_learns) {
   for (int round = 0; round < 5; ++round) {
     std::optional<Sequential> model = stateful_model();
     Tensor x = random::normal({20, 4, 3}), y = random::normal({20, 1});
-    Job<History> job = model->fit_async(x, y, {.epochs = 3, .batch_size = 2});
+    Job<History> job = model->fit_async(x, y, {.batch_size = 2, .epochs = 3});
     std::jthread drops([&] {
       x.dispose();
       y.dispose();

@@ -2,9 +2,12 @@
 // in an order that a seed decides (TENURE_TEST_SEED). Each verb may only fail as its list says;
 // what is left at the end is nothing. Run under ThreadSanitizer and AddressSanitizer by make
 // sanitize.
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -54,6 +57,56 @@ void attempt(const char* verb, const std::function<void()>& fn) {
   }
 }
 
+// What one thread ends and replaces while others use it.
+template <class T>
+class Replaced {
+ public:
+  explicit Replaced(T first) : value_(std::move(first)) {}
+  T take() {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+  void put(T next) {  // whoever took the last one has it still
+    const std::lock_guard lock(mutex_);
+    std::swap(value_, next);
+  }
+
+ private:
+  std::mutex mutex_;
+  T value_;
+};
+
+std::shared_ptr<Session> short_session() {
+  return std::make_shared<Session>(SessionOptions{.name = "short"});
+}
+
+nn::Sequential short_model() {
+  const nn::Sequential model(
+      {nn::Dense({.units = 2, .input_shape = {3, 4}}), nn::SimpleRNN({.units = 2})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  return model;
+}
+
+Tensor doubled(const Tensor& x) {
+  return custom_gradient(
+      [](const std::vector<Tensor>& in) {
+        return CustomResult{in[0] * 2, [](Tensor dy) { return std::vector<Tensor>{dy * 2}; }};
+      },
+      {x});
+}
+
+// Ends as x * 4 + 16.
+Tensor through_control_flow(const Tensor& x) {
+  const Tensor twice = cond(sum(x) > -1e9f, [&] { return x * 2; }, [&] { return x - 1; });
+  const auto [steps, four] = while_loop([](Tensor i, Tensor) { return less(i, 1); },
+                                        [](Tensor i, Tensor v) { return std::pair(i + 1, v * 2); },
+                                        std::pair(tensor(0), twice));
+  const Tensor more = for_loop(2, [](Tensor, Tensor v) { return v + 4; }, four);
+  const auto [last, all] =
+      scan([](Tensor s, Tensor row) { return std::pair(s + row, s); }, more, ones({8, 16}));
+  return last;
+}
+
 // What the threads share. A handle object is used under its lock, as any other object would be.
 class World {
  public:
@@ -64,6 +117,14 @@ class World {
                          w.assign(w * 0.5 + x * 0.5);
                          return w.read() + x;
                        })),
+        part(checkpoint("part", [](Tensor x) { return tanh(x) * 2; })),
+        control(function("control", [](Tensor x) { return through_control_flow(x); })),
+        custom(function("custom",
+                        [](Tensor x) {
+                          GradientTape inside;
+                          inside.watch(x);
+                          return inside.gradient(sum(doubled(x)), x);
+                        })),
         model({nn::Dense({.units = 8, .activation = "tanh", .input_shape = {4}}),
                nn::Dropout({.rate = 0.2}), nn::Dense({.units = 2})}),
         tape(std::make_unique<GradientTape>(TapeOptions{.persistent = true})) {
@@ -71,7 +132,16 @@ class World {
     for (Slot& slot : slots_) slot.tensor = ones({16});
     tape->watch(fixed);
     squared = square(fixed);
+    std::string name = (std::filesystem::temp_directory_path() / "tenure-stress-XXXXXX").string();
+    folder = ::mkdtemp(name.data());
+    model.save_weights(at("weights.safetensors"));
+    io::save_npy(at("x.npy"), fixed);
   }
+  ~World() { std::filesystem::remove_all(folder); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  std::string at(const char* name) const { return folder + "/" + name; }
 
   Tensor take(Random& random) {
     Slot& slot = slots_[below(random, slots_.size())];
@@ -89,7 +159,13 @@ class World {
                                     Variable(ones({16}), {.name = "c"})};
   Function<Tensor(Tensor)> twice;
   Function<Tensor(Tensor)> blend;
+  Function<Tensor(Tensor)> part;
+  Function<Tensor(Tensor)> control;
+  Function<Tensor(Tensor)> custom;
   nn::Sequential model;
+  Replaced<std::shared_ptr<Session>> session{short_session()};
+  Replaced<nn::Sequential> passing{short_model()};
+  std::string folder;
   nn::Optimizer optimizer = nn::Adam({.learning_rate = 0.01});
   nn::Metric metric = nn::Metric("mse");
   std::array<Session, 2> sessions{Session({.name = "left"}), Session({.name = "right"})};
@@ -336,6 +412,149 @@ const std::vector<Verb>& verbs() {
            world.put(random, from_buffer(values->data(), {16}, [values] { (void)memory(); }));
          });
        }},
+      {"checkpoint",
+       [](const char* name, World& world, Random& random) {
+         attempt<DisposedError>(name, [&] {
+           const Tensor x = world.take(random);
+           GradientTape tape;
+           tape.watch(x);
+           EXPECT_EQ(tape.gradient(sum(world.part(world.part(x))), x).numel(), 16);
+         });
+       }},
+      {"control flow",
+       [](const char* name, World& world, Random& random) {
+         attempt<DisposedError>(name, [&] {
+           (void)world.control(world.take(random));
+           const Tensor x = full({16}, 2.f);
+           EXPECT_EQ(floats(world.control(x))[3], 24.f);
+           if (below(random, 8) != 0) return;
+           GradientTape tape;
+           tape.watch(x);
+           EXPECT_EQ(floats(tape.gradient(sum(through_control_flow(x)), x))[3], 4.f);
+         });
+       }},
+      {"custom_gradient",
+       [](const char* name, World& world, Random& random) {
+         attempt<DisposedError>(name, [&] {
+           const Tensor x = world.take(random);
+           GradientTape tape;
+           tape.watch(x);
+           EXPECT_EQ(floats(tape.gradient(sum(doubled(x)), x))[0], 2.f);
+           EXPECT_EQ(floats(world.custom(x))[0], 2.f);
+         });
+       }},
+      {"DLPack",
+       [](const char* name, World& world, Random& random) {
+         attempt<DisposedError>(name, [&] {
+           Tensor x = world.take(random);
+           DLManagedTensor* theirs = to_dlpack(x);
+           if (below(random, 2) == 0) x.dispose();
+           world.put(random, from_dlpack(theirs));
+         });
+       }},
+      {"save and load",
+       [](const char* name, World& world, Random& random) {
+         if (below(random, 4) != 0) return;
+         attempt<DisposedError>(name, [&] {
+           if (below(random, 2) == 0) io::save_npy(world.at("x.npy"), world.take(random));
+           EXPECT_EQ(io::load_npy(world.at("x.npy")).numel(), 16);
+         });
+         attempt<BusyError>(name,
+                            [&] { world.model.save_weights(world.at("weights.safetensors")); });
+         attempt<BusyError>(name,
+                            [&] { world.model.load_weights(world.at("weights.safetensors")); });
+       }},
+      {"record",
+       [](const char* name, World& world, Random& random) {
+         attempt<>(name, [&] {
+           const RecordedSpan span("phase", "of a thread");
+           record_value("loss", 1.0);
+         });
+         if (below(random, 32) != 0) return;
+         attempt<BusyError>(name, [&] {
+           Recording recording(world.at("run.tenure"));
+           (void)(ones({16}) * 2);
+           recording.stop();
+         });
+       }},
+      {"profile",
+       [](const char* name, World& world, Random& random) {
+         attempt<DisposedError>(name, [&] {
+           const Tensor x = world.take(random);
+           auto [y, told] = profile([&] { return tanh(x + 1); });
+           EXPECT_GE(told.ops.size(), 2u);
+           world.put(random, y);
+         });
+       }},
+      {"settings",
+       [](const char* name, World& world, Random& random) {
+         attempt<>(name, [&] {
+           set_memory_budget(below(random, 2) == 0 ? 0 : std::size_t{1} << 40);
+           (void)memory_budget();
+           set_num_threads(static_cast<int>(1 + below(random, 4)));
+           (void)num_threads();
+           if (below(random, 8) == 0) {  // more than one thread's worth
+             EXPECT_EQ(sum(ones({200'000})).item<float>(), 200'000.f);
+             EXPECT_EQ(matmul(ones({96, 96}), ones({96, 96}))[95][95].item<float>(), 96.f);
+           }
+           world.put(random, ones({16}));
+         });
+       }},
+      {"random numbers",
+       [](const char* name, World& world, Random& random) {
+         attempt<>(name, [&] {
+           if (below(random, 4) == 0) set_seed(random());
+           world.put(random, random::normal({16}));
+           world.put(random, random::uniform({16}));
+           EXPECT_EQ(random::multinomial(zeros({4}), 3).numel(), 3);
+           EXPECT_EQ(random::shuffle(ones({16})).numel(), 16);
+         });
+       }},
+      {"session that others close",
+       [](const char* name, World& world, Random& random) {
+         const std::shared_ptr<Session> session = world.session.take();
+         Job<std::vector<float>> read = ones({1}).read_async<float>();
+         Tensor tensor;
+         attempt<DisposedError>(name, [&] {
+           session->run([&] {
+             tensor = full({16}, 5.f);
+             read = tensor.read_async<float>();
+             Variable w(ones({16}), {.name = "of the session"});
+             w.assign(w * tensor);
+             EXPECT_EQ(floats(w.read())[0], 5.f);
+             const auto f = function("of the session", [&](Tensor x) { return x * tensor; });
+             EXPECT_EQ(floats(f(tensor))[0], 25.f);
+           });
+           EXPECT_EQ(read.get(), testing::Floats(16, 5.f)) << "whoever closed it meanwhile";
+         });
+         attempt<DisposedError>(name, [&] { transfer(ones({4}), *session); });
+         attempt<>(name, [&] { (void)session->memory(); });
+         if (below(random, 4) != 0) return;
+         attempt<BusyError>(name, [&] {
+           const SessionReport report = session->close();
+           // Nothing is told by a close that finds another under way.
+           EXPECT_TRUE(report.empty() || !tensor.defined() || tensor.is_disposed());
+           world.session.put(short_session());
+         });
+       }},
+      {"model that others dispose",
+       [](const char* name, World& world, Random& random) {
+         const nn::Sequential model = world.passing.take();
+         const Tensor x = ones({2, 3, 4}), y = ones({2, 2});
+         attempt<DisposedError>(name, [&] { EXPECT_EQ(model.predict(x).shape(), Shape({2, 2})); });
+         attempt<DisposedError, BusyError>(name, [&] { (void)model.train_on_batch(x, y); });
+         attempt<DisposedError>(name, [&] { model.set_weights(model.get_weights()); });
+         attempt<>(name, [&] {
+           (void)model.is_disposed();
+           (void)model.weak().lock();
+         });
+         if (below(random, 8) != 0) return;
+         attempt<BusyError>(name, [&] {
+           (void)model.dispose();
+           EXPECT_TRUE(model.is_disposed());
+           world.passing.put(short_model());
+         });
+       }},
       {"trim", [](const char* name, World&, Random&) { attempt<>(name, [] { trim_pool(); }); }},
   };
   return all;
@@ -359,7 +578,15 @@ class Stress : public ::testing::Test {
   Stress() {
     set_warning_sink([](std::string_view) {});  // of functions with many traces
   }
-  ~Stress() override { set_warning_sink(nullptr); }
+  ~Stress() override {
+    set_warning_sink(nullptr);
+    set_num_threads(threads_);
+    set_memory_budget(budget_);
+  }
+
+ private:
+  int threads_ = num_threads();
+  std::size_t budget_ = memory_budget();
 };
 
 TEST_F(Stress, L35_eight_threads_do_everything_to_the_same_things) {

@@ -70,7 +70,6 @@ struct Scenario {
   std::function<std::unique_ptr<State>()> make;
   std::function<Floats(State&)> call;
   std::function<Floats(State&)> unchanged = [](State&) { return Floats(); };
-  long stride = 1;                // between the allocations that fail
   bool tells_afterwards = false;  // what it did may be done when telling of it fails
   bool pool_only = false;         // operator new does not fail
   bool builds_for_good = false;   // what it has built when it fails stays, as a model's weights do
@@ -91,7 +90,7 @@ void expect_survives_failures(const Scenario<State>& scenario) {
   long failures = 0;
   for (const Fails what : {Fails::operator_new, Fails::pool}) {
     if (what == Fails::operator_new && scenario.pool_only) continue;
-    for (long n = 1;; n += what == Fails::pool ? 1 : scenario.stride) {
+    for (long n = 1;; ++n) {
       const std::string where = std::string(what == Fails::pool ? "pool" : "operator new") +
                                 ", allocation " + std::to_string(n);
       const Counters outside = Counters::now();

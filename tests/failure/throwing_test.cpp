@@ -1,40 +1,11 @@
-// What a user's own code throws, at every point where it is called: it arrives as it is, nothing is
-// leaked, and the same call then runs through.
-#include <functional>
-
-#include "faults.h"
+// The language, layers and what layers are made of.
+#include "throwing.h"
 
 namespace tenure::testing {
 namespace {
 
 using nn::Batch;
 using nn::Dataset;
-
-struct Mine {  // no std::exception, and no Error of ours
-  int value = 0;
-};
-
-// Throws when it is passed for the nth time.
-struct Fuse {
-  int nth = 0;  // 0: never
-  int passed = 0;
-  void operator()() {
-    if (++passed == nth) throw Mine{nth};
-  }
-};
-
-using Call = std::function<Floats()>;
-
-struct Place {
-  const char* name;
-  std::function<Call(std::shared_ptr<Fuse>)> prepare;  // what the call uses lives in it
-  bool changes = false;  // each call gives other numbers, as training does
-  bool builds = false;   // what it has built when it fails stays
-};
-void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
-
-Tensor column() { return tensor({1.F, 2.F, 3.F, 4.F}, {4, 1}); }
-Tensor target() { return tensor({2.F, 4.F, 6.F, 8.F}, {4, 1}); }
 
 struct FusedLayer : nn::LayerBase {
   explicit FusedLayer(std::shared_ptr<Fuse> given) : fuse(std::move(given)) {}
@@ -59,33 +30,10 @@ struct FusedCallback : nn::CallbackBase {
   void on_train_end(nn::Training&) override { (*fuse)(); }
   void on_epoch_begin(nn::Training&) override { (*fuse)(); }
   void on_epoch_end(nn::Training&, const nn::Logs&) override { (*fuse)(); }
-  void on_batch_begin(nn::Training&) override { (*fuse)(); }
-  void on_batch_end(nn::Training&, const nn::Logs&) override { (*fuse)(); }
+  void on_train_batch_begin(nn::Training&) override { (*fuse)(); }
+  void on_train_batch_end(nn::Training&, const nn::Logs&) override { (*fuse)(); }
   std::shared_ptr<Fuse> fuse;
 };
-
-struct Parts {
-  std::optional<nn::Layer> layer = {};
-  nn::DenseOptions dense = {.units = 1, .kernel_initializer = "ones"};
-  nn::CompileOptions compile = {.optimizer = nn::SGD({.learning_rate = 0.01}), .loss = "mse"};
-  nn::FitOptions fit = {
-      .epochs = 2, .batch_size = 2, .shuffle = false, .verbose = nn::Verbose::silent};
-  std::optional<Dataset> data = {};
-};
-
-// A fit of a small model, some part of which has a fuse.
-Call fitting(Parts parts) {
-  auto model = std::make_shared<nn::Sequential>(
-      std::vector<nn::Layer>{parts.layer ? *parts.layer : nn::Dense(parts.dense)});
-  model->compile(parts.compile);
-  return [model, parts] {
-    const nn::History history =
-        parts.data ? model->fit(*parts.data, parts.fit) : model->fit(column(), target(), parts.fit);
-    Floats all = floats(model->predict(column()));
-    all.push_back(static_cast<float>(history["loss"].size()));
-    return all;
-  };
-}
 
 Dataset generated(const std::shared_ptr<Fuse>& fuse) {
   return Dataset::from_generator([fuse] {
@@ -380,54 +328,15 @@ const Place kPlaces[] = {
      true, true},
 };
 
-struct Throwing : ::testing::TestWithParam<Place> {
-  void TearDown() override { trim_pool(); }
-};
-
 TEST_P(Throwing, arrives_as_it_is_and_leaves_nothing) {
-  const Place& place = GetParam();
-  Floats expected;
-  {
-    expected = place.prepare(std::make_shared<Fuse>())();
-  }
-  for (int nth = 1;; ++nth) {
-    ASSERT_LT(nth, 1000);
-    const Counters outside = Counters::now();
-    {
-      const auto fuse = std::make_shared<Fuse>(Fuse{.nth = nth});
-      const Call call = place.prepare(fuse);
-      const Counters before = Counters::now();
-      bool thrown = false;
-      try {
-        EXPECT_EQ(call(), expected) << nth;
-      } catch (const Mine& mine) {
-        thrown = true;
-        EXPECT_EQ(mine.value, nth);
-      }
-      if (!thrown) {
-        EXPECT_LT(fuse->passed, nth) << "what was thrown did not arrive";
-        EXPECT_GT(nth, 1) << "it was never called";
-        break;
-      }
-      if (!place.builds) {
-        EXPECT_EQ(Counters::now(), before) << nth;
-      }
-      const Floats again = call();
-      EXPECT_EQ(again.size(), expected.size()) << nth;
-      if (!place.changes) {
-        EXPECT_EQ(again, expected) << nth;
-      }
-    }
-    ASSERT_EQ(Counters::now(), outside) << nth;
-    if (HasFailure()) break;
-  }
+  expect_arrives_and_leaves_nothing(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, Throwing, ::testing::ValuesIn(kPlaces),
                          [](const auto& place) { return std::string(place.param.name); });
 
 TEST(ThrowingJobs, what_a_fit_in_the_background_threw_arrives_with_its_result) {
-  const auto fuse = std::make_shared<Fuse>(Fuse{.nth = 4});
+  const auto fuse = std::make_shared<Fuse>(4);
   nn::Sequential model({nn::Dense({.units = 1})});
   model.compile({.loss = "mse"});
   Job<nn::History> job = model.fit_async(

@@ -29,13 +29,19 @@ std::filesystem::path expected_file(const Situation& situation) {
          (std::string(situation.name) + ".txt");
 }
 
+// What it throws, or else what it is warned of.
 std::string text_of(const Situation& situation) {
+  std::string text;
+  tn::set_warning_sink([&](std::string_view warning) { text += warning; });
+  struct Restore {
+    ~Restore() { tn::set_warning_sink({}); }
+  } const restore;
   try {
     situation.run();
   } catch (const tn::Error& error) {
     return error.what();
   }
-  return "nothing was thrown";
+  return text.empty() ? "nothing was thrown" : text;
 }
 
 // `pattern`'s first group, each different text of it by a number of its own.

@@ -172,6 +172,90 @@ TEST_F(Refusals, of_layers_and_models) {
   REFUSES(nn::Dataset::from_tensors(x, ones({5, 1})));
 }
 
+TEST_F(Refusals, of_datasets) {
+  const nn::Dataset data = nn::Dataset::from_tensors(x);
+  REFUSES(data.shuffle(0));
+  REFUSES(data.batch(0));
+  REFUSES(data.padded_batch(0));
+  REFUSES(data.window(0));
+  REFUSES(data.window(2, {.shift = 0}));
+  REFUSES(data.window(2, {.stride = 0}));
+  REFUSES(data.window(nn::Dataset::kAll, {.stride = 2}));
+  REFUSES(data.repeat(-2));
+  REFUSES(data.take(-1));
+  REFUSES(data.skip(-1));
+  REFUSES(data.prefetch(0));
+  REFUSES(data.map([](nn::Batch batch) { return batch; }, {.num_parallel_calls = 0}));
+  REFUSES(data.interleave([&](const nn::Batch&) { return data; }, {.cycle_length = 0}));
+  REFUSES(nn::Dataset::from_source(nullptr));
+  REFUSES(nn::Dataset::from_range(std::vector<Tensor>{x, vector}).batch(2).iterate().next());
+  nn::DatasetIterator pass = data.iterate();
+  const nn::DatasetIterator moved = std::move(pass);
+  REFUSES(pass.next());
+}
+
+TEST_F(Refusals, of_names_that_are_not_there) {
+  const nn::History history;
+  REFUSES(history["loss"]);
+  REFUSES(nn::value_of({{"loss", 1.0}}, "accuracy"));
+  REFUSES(io::Archive{}["w"]);
+  REFUSES(set_num_threads(0));
+  REFUSES(nn::Hashing({.num_bins = 0}));
+}
+
+TEST_F(Refusals, of_files) {
+  REFUSES(io::inspect_npy("/none"));
+  REFUSES(io::SafetensorsReader("/none"));
+  REFUSES(io::NpzReader("/none"));
+  REFUSES(io::CsvReader("/none"));
+  REFUSES(io::load_npz("/none"));
+  REFUSES(io::read_image("/none"));
+  REFUSES(nn::load_model("/none"));
+  REFUSES(nn::load_tfjs_model("/none"));
+  REFUSES(nn::Dataset::from_csv("/none", {}));
+  REFUSES(nn::Dataset::from_npy("/none"));
+  REFUSES(nn::Dataset::from_text_lines("/none"));
+}
+
+TEST_F(Refusals, of_the_librarys_callbacks_tell_the_line_of_fit) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {3}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor y = ones({2, 1});
+  const auto fit = [&](nn::Callback callback,
+                       std::source_location site = std::source_location::current()) {
+    model.fit(x, y, {.verbose = nn::Verbose::silent, .callbacks = {std::move(callback)}}, site);
+  };
+  REFUSES(fit(nn::CSVLogger({"/none/log.csv"})));
+  REFUSES(fit(nn::ModelCheckpoint({.filepath = "/dev/null/x"})));
+  REFUSES(fit(nn::BackupAndRestore({.backup_dir = "/dev/null/x"})));
+  REFUSES(fit(nn::TensorBoard({.log_dir = "/dev/null/x"})));
+  REFUSES(fit(nn::EarlyStopping({.monitor = "nope"})));
+  REFUSES(fit(nn::ReduceLROnPlateau({.monitor = "nope"})));
+}
+
+TEST_F(Refusals, of_a_callback_of_the_users_own_tell_its_line) {
+  struct Adds : nn::CallbackBase {
+    explicit Adds(std::source_location* at) : line(at) {}
+    void on_epoch_end(nn::Training&, const nn::Logs&) override {
+      *line = std::source_location::current();
+      (void)(ones({2}) + ones({3}));
+    }
+    std::source_location* line;
+  };
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {3}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  std::source_location line;
+  try {
+    model.fit(x, ones({2, 1}),
+              {.verbose = nn::Verbose::silent, .callbacks = {nn::make_callback<Adds>(&line)}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const ShapeError& error) {
+    ASSERT_FALSE(error.lines().empty());
+    EXPECT_EQ(error.lines().back().place, "refusals_test.cpp:" + std::to_string(line.line() + 1))
+        << error.what();
+  }
+}
+
 TEST_F(Refusals, a_read_of_more_than_the_host_has_tells_its_size_and_line) {
 #if defined(TENURE_ASAN)
   GTEST_SKIP() << "where std::vector finds no memory, AddressSanitizer ends the program";

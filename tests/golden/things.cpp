@@ -19,13 +19,13 @@ nn::Sequential scorer(std::source_location site = std::source_location::current(
 
 struct Calls : nn::CallbackBase {
   explicit Calls(std::function<void()> given) : call(std::move(given)) {}
-  void on_batch_end(nn::Training&, const nn::Logs&) override { call(); }
+  void on_train_batch_end(nn::Training&, const nn::Logs&) override { call(); }
   std::function<void()> call;
 };
 
 void while_training(const nn::Model& model, std::function<void()> call, std::source_location site) {
   model.fit(tn::ones({4, 3}), tn::ones({4, 2}),
-            {.callbacks = {nn::make_callback<Calls>(std::move(call))}, .verbose = kSilent}, site);
+            {.verbose = kSilent, .callbacks = {nn::make_callback<Calls>(std::move(call))}}, site);
 }
 
 }  // namespace

@@ -121,5 +121,35 @@ TEST(Checkpoint, assigns_variables_once) {
   EXPECT_EQ(count.read().item<float>(), 2);
 }
 
+// The bytes of a donated argument may hold the result, and the gradient needs the argument.
+TEST(Checkpoint, L14_keeps_what_is_donated_to_it) {
+  Function block = checkpoint("block", [](Tensor x) { return tanh(x) * x; });
+  const auto gradients = [&](bool gives) {
+    GradientTape outer({.persistent = true});
+    GradientTape tape;
+    Tensor x = full({1000}, 0.7f);
+    const Tensor seen = x.clone();
+    outer.watch(x);
+    tape.watch(x);
+    const Tensor y = gives ? block(donate(gives ? Tensor(x + 0.f) : x)) : block(x + 0.f);
+    const Tensor first = tape.gradient(y, x);
+    return std::pair(floats(first), floats(outer.gradient(first, x)));
+  };
+  EXPECT_EQ(gradients(true), gradients(false));
+  GradientTape tape;
+  Tensor x = full({4}, 0.7f);
+  tape.watch(x);
+  const Tensor y = block(donate(x));
+  EXPECT_TRUE(x.is_disposed());
+  EXPECT_NEAR(floats(tape.gradient(y, x))[0], std::tanh(0.7) + 0.7 / std::pow(std::cosh(0.7), 2),
+              1e-6);
+  Tensor small = ones({4});
+  Function narrows = checkpoint("narrows", [](Tensor z) { return sum(z); });
+  GradientTape another;
+  EXPECT_HAS(message_of<ValueError>([&] { narrows(donate(small)); }),
+             "no result of function \"narrows\"");
+  EXPECT_FALSE(small.is_disposed());
+}
+
 }  // namespace
 }  // namespace tenure::testing

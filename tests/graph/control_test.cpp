@@ -262,6 +262,22 @@ TEST(ForLoop, of_no_steps_gives_its_state) {
   expect_same_gradient(fn, tensor({3.f}));
 }
 
+TEST(Scan, whose_steps_give_different_numbers_of_outputs_is_refused) {
+  for (const int by : {1, -1}) {
+    int outputs = 2;
+    const std::string text = whole_message_of<ValueError>([&] {
+      scan(
+          [&](Tensor s, Tensor x) {
+            outputs += by;
+            return std::pair(s + x, std::vector<Tensor>(static_cast<std::size_t>(outputs), x));
+          },
+          zeros({}), ones({3}));
+    });
+    EXPECT_HAS(text, "scan: step 1 gives");
+    EXPECT_HAS(text, "control_test.cpp:");
+  }
+}
+
 // A small recurrent network over the rows of x.
 Tensor recurrent(const Tensor& x, const Tensor& w) {
   const auto [last, all] = scan(
@@ -290,6 +306,24 @@ TEST(Scan, has_a_gradient_with_respect_to_all_it_uses) {
   const Tensor x = random::normal({5, 2}), w = random::normal({2, 2});
   expect_same_gradient([&](Tensor y) { return recurrent(y, w); }, x);
   expect_same_gradient([&](Tensor y) { return recurrent(x, y); }, w);
+}
+
+TEST(WhileLoop, has_a_second_derivative_in_eager_code_alone) {
+  const auto slope = [](Tensor x) {
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape inner;
+    inner.watch(x);
+    const Tensor y =
+        while_loop([](Tensor s) { return s < 50.f; }, [](Tensor s) { return s * s; }, x);
+    return outer.gradient(inner.gradient(y, x), x);
+  };
+  EXPECT_EQ(slope(tensor(3.f)).item<float>(), 12 * 9.f);
+  const std::string text =
+      whole_message_of<UnsupportedError>([&] { function("slope", slope)(tensor(3.f)); });
+  EXPECT_HAS(text, "while_loop: a second derivative");
+  EXPECT_HAS(text, "control_test.cpp:");
+  EXPECT_EQ(text.find("while_loop_grad"), text.npos) << text;
 }
 
 TEST(Scan, has_a_second_derivative) {

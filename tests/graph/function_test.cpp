@@ -233,6 +233,21 @@ TEST(L23, a_symbolic_tensor_outside_its_trace_is_refused) {
   stolen.dispose();
 }
 
+TEST(L23, a_symbolic_tensor_whose_trace_is_over_tells_neither_of_a_life_nor_of_an_end) {
+  Tensor stolen;
+  Function f = function("leaky", [&](Tensor x) {
+    stolen = x * 2.f;
+    return stolen;
+  });
+  f(tensor({1.f}));
+  for (const std::string& text : {stolen.story().text(), to_string(stolen)}) {
+    EXPECT_EQ(text.find("alive"), text.npos) << text;
+    EXPECT_EQ(text.find("disposed"), text.npos) << text;
+    EXPECT_HAS(text, "symbolic");
+  }
+  EXPECT_HAS(stolen.story().text(), "a value of function \"leaky\", which only its calls have");
+}
+
 TEST(L23, another_thread_cannot_use_it_while_it_is_traced) {
   Function f = function("threads", [&](Tensor x) {
     std::string text, branch;

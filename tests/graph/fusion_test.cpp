@@ -77,6 +77,19 @@ Tensor chain(const Tensor& x) {
   return t * s + r;
 }
 
+TEST(WidenHalves, a_chain_of_halves_becomes_one_node_and_follows_its_product) {
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const Tensors in{cast(random::normal({40, 24}), dtype), cast(random::normal({24, 32}), dtype)};
+    const Body body = [](const Tensors& x) { return Tensors{chain(matmul(x[0], x[1]))}; };
+    expect_same_bits(in, body, "halves");
+    if (dtype == DType::bfloat16) continue;  // a machine may have a kernel for its products
+    const graph::Graph graph = optimise(traced(in, body));
+    // A cast of each operand, and the product with all that follows.
+    EXPECT_EQ(graph.nodes.size(), 3u) << dump(graph);
+    EXPECT_EQ(count_followed_by(graph, ops::kFused), 1u) << dump(graph);
+  }
+}
+
 TEST(FuseElementwise, a_chain_becomes_one_node) {
   const Tensors in{zeros({4, 5})};
   const graph::Graph graph =

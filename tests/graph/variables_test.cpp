@@ -448,7 +448,7 @@ TEST(Variables, a_layer_that_uses_its_weight_only_in_a_loop_trains) {
   nn::Sequential model({nn::make_layer<Repeated>()});
   model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
   const Tensor x = ones({4, 1});
-  model.fit(x, x * 0.f + 1.f, {.epochs = 200, .batch_size = 4, .verbose = nn::Verbose::silent});
+  model.fit(x, x * 0.f + 1.f, {.batch_size = 4, .epochs = 200, .verbose = nn::Verbose::silent});
   EXPECT_NEAR(floats(model.trainable_weights()[0].read())[0], 1.f, 1e-3f);
   model.dispose();
 }

@@ -162,7 +162,8 @@ TEST_F(Npy, cut_short_anywhere_is_an_error) {
 TEST_F(Npy, what_is_wrong_is_named) {
   const std::string ok = "'fortran_order': False, 'shape': (1,)}";
   const std::pair<std::string, std::string> cases[] = {
-      {"not a numpy file", "does not begin as a .npy file does"},
+      {"not a numpy file", "is text, not a .npy file"},
+      {"\x01\x02 not a numpy file", "does not begin as a .npy file does"},
       {std::string("\x93NUMPY\4\0", 8) + "\1\1\1\1", "version 4.0 of the format"},
       {std::string("\x93NUMPY\2\0\xff\xff\xff\x7f", 12),
        "a head of 2147483647 bytes in a file of 12"},
@@ -315,7 +316,7 @@ TEST_F(Npz, a_claim_that_no_packing_could_meet_is_refused) {
 
 TEST_F(Npz, other_archives_are_refused_by_what_they_hold) {
   EXPECT_HAS(message_of<IoError>([&] { load_npz(file("")); }), "zip archive");
-  EXPECT_HAS(message_of<IoError>([&] { load_npz(fixture("f4.npy")); }), "zip archive");
+  EXPECT_HAS(message_of<IoError>([&] { load_npz(fixture("f4.npy")); }), "io::load_npy reads it");
   std::string bytes = read_bytes(fixture("stored.npz"));
   for (std::size_t i; (i = bytes.find("w.npy")) != bytes.npos;) bytes.replace(i, 5, "w.txt");
   EXPECT_HAS(message_of<IoError>([&] { load_npz(file(bytes)); }),

@@ -3,6 +3,7 @@
 
 #include "io/files.h"
 #include "io/tfjs_manifest.h"
+#include "tenure/nn/activation_layers.h"
 #include "tenure/nn/conv_layers.h"
 #include "tenure/nn/core_layers.h"
 #include "tenure/nn/files.h"
@@ -266,7 +267,7 @@ TEST_F(TfjsModel, saved_models_are_read_again_and_kept_for_javascript) {
       weights.push_back(random::uniform(weight.shape(), {.low = 0.1, .high = 0.6}));
     }
     model.set_weights(weights);
-    for (const Spec& input : model.inputs()) {
+    for (const Spec input : model.inputs()) {
       Shape shape = input.shape;
       shape[0] = 2;
       inputs.push_back(random::normal(shape));
@@ -291,6 +292,47 @@ TEST_F(TfjsModel, saved_models_are_read_again_and_kept_for_javascript) {
       EXPECT_EQ(written["format"], "layers-model");
     }
   }
+}
+
+// There, and in Keras 2, it is clip(0.2 x + 0.5, 0, 1), in Keras 3 relu6(x + 3) / 6.
+TEST_F(TfjsModel, hard_sigmoid_keeps_the_meaning_that_it_has_there) {
+  const auto made = [](const char* name) {
+    return Sequential({Dense(
+        {.units = 1, .activation = name, .kernel_initializer = "ones", .input_shape = {1}})});
+  };
+  const Tensor two = full({1, 1}, 2.f);
+  save_tfjs_model(made("hard_sigmoid_keras2"), at("m"));
+  EXPECT_HAS(read_bytes(at("m") + "/model.json"), R"("activation":"hard_sigmoid")");
+  EXPECT_NEAR(load_tfjs_model(at("m") + "/model.json").predict(two).item<float>(), 0.9, 1e-6);
+  json model = json::parse(read_bytes(at("m") + "/model.json"));
+  model["modelTopology"]["keras_version"] = "3.4.1";
+  testing::write_bytes(at("m") + "/model.json", model.dump());
+  EXPECT_NEAR(load_tfjs_model(at("m") + "/model.json").predict(two).item<float>(), 5.0 / 6, 1e-6);
+  EXPECT_HAS(
+      message_of<UnsupportedError>([&] { save_tfjs_model(made("hard_sigmoid"), at("other")); }),
+      "TensorFlow.js has no activation \"hard_sigmoid\"");
+}
+
+TEST_F(TfjsModel, the_slope_of_leaky_relu_has_its_name_there) {
+  const Sequential model(
+      {Dense({.units = 2, .input_shape = {1}}), LeakyReLU({.negative_slope = 0.25})});
+  save_tfjs_model(model, at("m"));
+  const std::string text = read_bytes(at("m/model.json"));
+  EXPECT_NE(text.find("\"alpha\":0.25"), text.npos);
+  EXPECT_EQ(text.find("negative_slope"), text.npos);
+  const Tensor x = tensor({-1.f, 1.f}, {2, 1});
+  EXPECT_EQ(floats(load_tfjs_model(at("m/model.json"))(x)), floats(model(x)));
+}
+
+TEST_F(TfjsModel, gates_that_a_file_does_not_name_are_those_of_keras_2) {
+  save_tfjs_model(Sequential({LSTM({.units = 1, .input_shape = {2, 1}})}), at("m"));
+  json model = json::parse(read_bytes(at("m") + "/model.json"));
+  for (json& layer : model["modelTopology"]["config"]["layers"]) {
+    layer["config"].erase("recurrent_activation");
+  }
+  testing::write_bytes(at("m") + "/model.json", model.dump());
+  EXPECT_HAS(load_tfjs_model(at("m") + "/model.json").layers().back().config(),
+             R"("recurrent_activation":"hard_sigmoid_keras2")");
 }
 
 TEST_F(TfjsModel, save_says_what_cannot_be_run_there) {

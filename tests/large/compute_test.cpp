@@ -123,7 +123,6 @@ TEST_F(LargeCompute, a_histogram_counts_as_far_as_int32_goes) {
 
 TEST_F(LargeCompute, windows_slide_over_images_of_more_pixels_than_int32_counts) {
   NEEDS_GIB(4);
-  constexpr std::int64_t kSide = 46'342;  // squared, past 2^31
   Tensor x = zeros({1, kSide, kSide, 1}, DType::uint8);
   x = tensor_scatter_update(std::move(x), coordinates({0, kSide - 1, kSide - 1, 0}, 4),
                             cast(tensor({9}), DType::uint8));

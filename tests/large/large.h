@@ -11,6 +11,7 @@ namespace tenure::testing {
 
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 inline constexpr std::int64_t kPast = std::int64_t{1} << 31;  // where int32 ends
+inline constexpr std::int64_t kSide = 46'342;                 // squared, past that
 
 // A period that no power of two divides: a position that lost its high bits shows another value.
 inline constexpr std::int64_t kPeriod = 251;

@@ -1,5 +1,8 @@
 #include <cstdlib>
+#include <future>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "memory/ledger.h"
 #include "memory/pool.h"
@@ -140,6 +143,25 @@ TEST_F(Budget, the_budget_bounds_reserved_memory_at_every_size) {
   EXPECT_GT(held.size(), 100u);
 }
 
+TEST(Contract, L32_leak_check_sees_what_a_thread_makes_that_was_at_work_before) {
+  std::promise<void> begun;
+  std::promise<void> checking;
+  Tensor leak;
+  std::thread other([&] {
+    const Tensor before = ones({1});
+    begun.set_value();
+    checking.get_future().wait();
+    leak = ones({7});
+  });
+  begun.get_future().wait();
+  const LeakCheck check;
+  checking.set_value();
+  other.join();
+  const std::vector<Story> survivors = check.survivors();
+  ASSERT_EQ(survivors.size(), 1u);
+  EXPECT_EQ(survivors[0].id, leak.id());
+}
+
 TEST(Contract, L32_leak_check_names_what_survives) {
   const Tensor before = ones({1});
   const LeakCheck check;
@@ -184,6 +206,35 @@ TEST(Contract, L33_why_alive_names_every_holder_small_views_first) {
   big.dispose();
   EXPECT_TRUE(why_alive(big).empty());
   EXPECT_EQ(why_alive(clone).size(), 4u);
+}
+
+// What somebody was looking at when its owner dropped it is nobody's, in everything that is told.
+TEST(Contract, L29_looking_at_what_lives_keeps_nothing_alive) {
+  Session session({.name = "looked at"});
+  const LeakCheck leaks;
+  std::optional<TensorSpan<float>> span;
+  Tensor x, view;
+  session.run([&] {
+    x = full({16}, 1.f);
+    view = reshape(x, {4, 4});
+    span.emplace(x.view<float>());
+  });
+  SessionReport report;
+  int looks = 0;
+  detail::for_each_header([&](detail::Header& header) {
+    if (header.session.load() == nullptr) return;
+    EXPECT_EQ(header.owners(), 1u);
+    if (++looks < 3) return;
+    // A second look at the last of the three, while there is the first.
+    x = view = {};
+    span.reset();
+    EXPECT_EQ(session.memory().tensors, 0u);
+    EXPECT_TRUE(leaks.survivors().empty());
+    report = session.close();
+  });
+  EXPECT_EQ(looks, 3);
+  EXPECT_TRUE(report.empty()) << report;
+  EXPECT_EQ(session.memory().reserved_bytes, 0u);
 }
 
 TEST(Contract, L34_records_are_on_by_default) {

@@ -1,16 +1,28 @@
 // A million tensors, a hundred thousand scopes: whatever looks at all of them ends in good time,
 // and nothing recurses as deep as there are many.
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <vector>
 
+#include "memory/sanitizer.h"
+#include "support/child.h"
 #include "support/expect.h"
+#include "support/growth.h"
 #include "tenure/scope.h"
 
 namespace tenure {
 namespace {
 
+using testing::cpu_seconds;
+using testing::expect_near_linear;
 using testing::here;
+
+#if defined(TENURE_ASAN) || defined(TENURE_TEST_TSAN)
+constexpr double kSlower = 10;  // a sanitizer makes everything so
+#else
+constexpr double kSlower = 1;
+#endif
 
 constexpr std::size_t kMany = 1000000;
 
@@ -108,6 +120,124 @@ TEST(Scale, a_scope_disposes_a_million_tensors) {
   EXPECT_TRUE(tensors.front().is_disposed());
   EXPECT_TRUE(tensors.back().is_disposed());
   EXPECT_EQ(memory().live_bytes, 0u);
+}
+
+std::vector<Tensor> many(std::int64_t n) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) tensors.push_back(full({2}, 1.f));
+  return tensors;
+}
+
+TEST(Scale, a_leak_report_of_a_million_tensors_takes_less_than_five_seconds) {
+  const LeakCheck check;
+  const std::vector<Tensor> tensors = many(kMany);
+  std::size_t size = 0;
+  EXPECT_LT(cpu_seconds([&] { size = check.report().size(); }), 5 * kSlower);
+  EXPECT_GT(size, 20 * kMany);
+}
+
+// ---- No square
+
+TEST(Growth, of_a_leak_report) {
+  expect_near_linear(20'000, [](std::int64_t n) {
+    const LeakCheck check;
+    const std::vector<Tensor> tensors = many(n);
+    return cpu_seconds([&] { (void)check.report(); });
+  });
+}
+
+TEST(Growth, of_a_leak_report_of_tensors_with_names_and_views_in_scopes) {
+  expect_near_linear(3'000, [](std::int64_t n) {
+    const LeakCheck check;
+    std::vector<Tensor> kept;
+    return cpu_seconds([&] {
+      for (std::int64_t i = 0; i < n; ++i) {
+        tidy("step", [&] {
+          kept.push_back(keep(full({4}, 1.f).set_name("x" + std::to_string(i))));
+          kept.push_back(keep(slice(kept.back(), {1}, {2})));
+        });
+      }
+      (void)check.report();
+    });
+  });
+}
+
+TEST(Growth, of_the_survivors_of_one_storage) {
+  expect_near_linear(10'000, [](std::int64_t n) {
+    const LeakCheck check;
+    std::vector<Tensor> clones{full({2}, 1.f)};
+    while (std::ssize(clones) < n) clones.push_back(clones.front().clone());
+    return cpu_seconds([&] { (void)check.survivors(); });
+  });
+}
+
+TEST(Growth, of_why_alive_of_one_among_many_and_of_many_clones) {
+  expect_near_linear(50'000, [](std::int64_t n) {
+    const std::vector<Tensor> others = many(n);
+    return cpu_seconds([&] { (void)why_alive(others.front()); });
+  });
+  expect_near_linear(5'000, [](std::int64_t n) {
+    std::vector<Tensor> clones{full({2}, 1.f)};
+    while (std::ssize(clones) < n) clones.push_back(clones.front().clone());
+    return cpu_seconds([&] { (void)why_alive(clones.front()); });
+  });
+}
+
+TEST(Growth, of_tensors_made_and_dropped_in_any_order) {
+  expect_near_linear(100'000, [](std::int64_t n) {
+    return cpu_seconds([&] {
+      std::vector<Tensor> tensors = many(n);
+      std::shuffle(tensors.begin(), tensors.end(), std::mt19937(1));
+      tensors.clear();
+    });
+  });
+}
+
+TEST(Growth, of_a_scope_and_of_scopes_in_scopes) {
+  expect_near_linear(20'000, [](std::int64_t n) {
+    std::vector<Tensor> kept;
+    return cpu_seconds([&] {
+      tidy([&] {
+        const std::vector<Tensor> inside = many(n);
+        for (std::int64_t i = 0; i < n; i += 2) kept.push_back(keep(inside[i]));
+      });
+    });
+  });
+  expect_near_linear(10'000, [](std::int64_t n) {
+    return cpu_seconds([&] {
+      std::deque<detail::ScopeGuard> scopes;
+      for (std::int64_t i = 0; i < n; ++i) {
+        scopes.emplace_back("nested", here());
+        keep(full({1}, 1.f));
+      }
+      while (!scopes.empty()) scopes.pop_back();
+    });
+  });
+}
+
+TEST(Growth, of_a_session_that_is_closed) {
+  expect_near_linear(5'000, [](std::int64_t n) {
+    Session session;
+    const std::vector<Tensor> tensors = session.run([&] { return many(n); });
+    return cpu_seconds([&] { EXPECT_EQ(std::ssize(session.close().disposed), n); });
+  });
+}
+
+TEST(Growth, of_a_tape) {
+  expect_near_linear(3'000, [](std::int64_t n) {
+    const Tensor x = full({2}, 1.f);
+    return cpu_seconds([&] {
+      GradientTape tape;
+      tape.watch(x);
+      Tensor y = x, total = x;
+      for (std::int64_t i = 0; i < n; ++i) {
+        y = tanh(y);
+        total = total + y;
+      }
+      (void)tape.gradient(total, x);
+    });
+  });
 }
 
 }  // namespace

@@ -199,6 +199,29 @@ TEST(Contract, L12_a_scope_closed_on_another_thread_is_an_error_and_harms_neithe
   EXPECT_FALSE(free.is_disposed());
 }
 
+// A walk that fails in the middle.
+struct HalfSeen {
+  Tensor first, second;
+};
+void walk_tensors(HalfSeen& value, auto&& visit) {
+  visit(value.first);
+  throw std::runtime_error("no further");
+}
+
+TEST(Contract, L9_a_walk_that_throws_spares_only_what_was_kept) {
+  HalfSeen made;
+  Tensor kept;
+  EXPECT_THROW(tidy([&] {
+                 made = {ones({2}), ones({2})};
+                 kept = keep(ones({2}));
+                 return made;
+               }),
+               std::runtime_error);
+  EXPECT_TRUE(made.first.is_disposed());
+  EXPECT_TRUE(made.second.is_disposed());
+  EXPECT_FALSE(kept.is_disposed());
+}
+
 TEST(Scopes, a_story_keeps_the_names_of_scopes_that_are_gone) {
   Tensor disposed_inside, kept;
   for (int i = 0; i < 3; ++i) {

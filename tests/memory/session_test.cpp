@@ -1,5 +1,7 @@
 #include "tenure/session.h"
 
+#include <ucontext.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -186,6 +188,49 @@ TEST(Sessions, one_that_is_destroyed_while_it_runs_ends_when_the_run_does) {
   EXPECT_EQ(x.story().death->by, "session \"a\" closed");
   EXPECT_EQ((*span)[1], 1.f);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// A coroutine that is no Task: it waits inside its first run.
+class Fiber {
+ public:
+  explicit Fiber(std::function<void(Fiber&)> body) : body_(std::move(body)) {
+    getcontext(&inside_);
+    inside_.uc_stack.ss_sp = stack_.data();
+    inside_.uc_stack.ss_size = stack_.size();
+    inside_.uc_link = &outside_;
+    s_started = this;
+    makecontext(&inside_, [] { s_started->body_(*s_started); }, 0);
+  }
+  void resume() { swapcontext(&outside_, &inside_); }
+  void wait() { swapcontext(&inside_, &outside_); }
+
+ private:
+  static inline Fiber* s_started = nullptr;
+  std::function<void(Fiber&)> body_;
+  std::vector<char> stack_ = std::vector<char>(1 << 18);
+  ucontext_t inside_{}, outside_{};
+};
+
+TEST(Contract, L12_a_run_that_ends_before_an_inner_one_is_an_error_and_leaves_no_session) {
+  Session a({.name = "a"}), b({.name = "b"});
+  std::string told;
+  Fiber fiber(
+      [&](Fiber& self) { told = message_of<ScopeError>([&] { a.run([&] { self.wait(); }); }); });
+  fiber.resume();
+  Tensor in_b;
+  b.run([&] {
+    fiber.resume();
+    in_b = ones({2});
+  });
+  EXPECT_HAS(told, "run: closed out of order: the run of session \"a\" ended while an inner one");
+  EXPECT_HAS(told, "session_test.cpp:");
+  const Tensor outside = ones({4});
+  EXPECT_EQ(a.memory().tensors, 0u);
+  EXPECT_EQ(b.memory().tensors, 1u);
+  a.close();
+  EXPECT_FALSE(outside.is_disposed());
+}
+#endif
 
 TEST(Sessions, closing_one_that_runs_is_refused) {
   Session a({.name = "a"});

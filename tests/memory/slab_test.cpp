@@ -11,6 +11,7 @@ namespace {
 
 // Its own type, and so a slab of its own.
 struct Object {
+  static constexpr std::uint32_t kLook = 1;
   std::atomic<std::uint32_t> handles{0};
   int number = 7;
   std::byte more[200];

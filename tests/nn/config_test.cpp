@@ -62,13 +62,15 @@ TEST(Config, null_is_none_where_there_is_a_none_and_else_the_default) {
 TEST(Config, settings_are_written_in_one_order) {
   EXPECT_EQ(nn::AUC({.name = "a"}).config(),
             R"({"name":"a","dtype":"float32","num_thresholds":200,"curve":"ROC",)"
-            R"("summation_method":"interpolation","multi_label":false,"thresholds":null,)"
-            R"("from_logits":false})");
+            R"("summation_method":"interpolation","multi_label":false,"num_labels":null,)"
+            R"("label_weights":null,"thresholds":null,"from_logits":false})");
   EXPECT_EQ(nn::Huber({.delta = 2}).config(),
             R"({"name":"huber","reduction":"sum_over_batch_size","delta":2.0})");
-  EXPECT_EQ(nn::SGD({.learning_rate = 0.5, .nesterov = true}).config(),
-            R"({"name":"SGD","weight_decay":null,"clipnorm":null,"global_clipnorm":null,)"
-            R"("clipvalue":null,"momentum":0.0,"nesterov":true,"learning_rate":0.5})");
+  EXPECT_EQ(
+      nn::SGD({.learning_rate = 0.5, .nesterov = true}).config(),
+      R"({"name":"SGD","weight_decay":null,"clipnorm":null,"global_clipnorm":null,)"
+      R"("clipvalue":null,"use_ema":false,"ema_momentum":0.99,"ema_overwrite_frequency":null,)"
+      R"("momentum":0.0,"nesterov":true,"learning_rate":0.5})");
   EXPECT_EQ(nn::CosineDecay({}).config(),
             R"({"initial_learning_rate":0.1,"decay_steps":1.0,"alpha":0.0,)"
             R"("warmup_target":null,"warmup_steps":0.0,"name":null})");

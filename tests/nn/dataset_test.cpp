@@ -199,6 +199,64 @@ TEST(Datasets, sizes_are_known_where_they_can_be) {
   EXPECT_EQ(data.repeat().batch(4).size(), std::nullopt);
 }
 
+// Repeated for ever: what is taken of it is known, whatever lies between.
+TEST(Datasets, sizes_of_what_never_ends) {
+  const Dataset endless = Table(10).data().repeat();
+  EXPECT_EQ(endless.take(7).size(), 7);
+  EXPECT_EQ(endless.skip(5).batch(4).prefetch(1).take(3).size(), 3);
+  EXPECT_EQ(endless.skip(5).size(), std::nullopt);
+  EXPECT_EQ(endless.repeat(3).size(), std::nullopt);
+  EXPECT_EQ(endless.batch(4).unbatch().take(2).size(), 2);
+  EXPECT_EQ(endless.concatenate(endless).take(9).size(), 9);
+  EXPECT_EQ(Dataset::zip(endless, Table(6).data()).size(), 6);
+  EXPECT_EQ(targets_of(endless.filter([](const Batch&) { return true; }).take(2).batch(2)),
+            (std::vector<Floats>{{0, 1}}));
+}
+
+TEST(Datasets, what_reads_to_the_end_refuses_what_has_none) {
+  const Dataset endless = Table(3).data().repeat();
+  for (const Dataset& data : {endless, endless.batch(2), endless.skip(1), endless.enumerate(),
+                              endless.filter([](const Batch&) { return true; })}) {
+    EXPECT_HAS(testing::message_of<ValueError>([&] { data.shuffle(); }),
+               "shuffle: the dataset never ends");
+    EXPECT_HAS(testing::message_of<ValueError>([&] { data.cache(); }),
+               "cache: the dataset never ends");
+    EXPECT_HAS(testing::message_of<ValueError>([&] { data.cache("never_written"); }),
+               "cache() before repeat()");
+  }
+  EXPECT_TRUE(endless.shuffle(2).iterate().next().has_value());
+}
+
+TEST(Datasets, a_generator_gives_as_many_as_its_size_says) {
+  const auto counts = [](int given) {
+    return [given]() -> Dataset::Generator {
+      return [given, at = 0]() mutable -> std::optional<Batch> {
+        if (at == given) return std::nullopt;
+        return Batch{{tensor({static_cast<float>(at++)})}, {}, {}};
+      };
+    };
+  };
+  const auto read = [&](int given, std::int64_t size) {
+    for (const Batch& batch : Dataset::from_generator(counts(given), size)) (void)batch;
+  };
+  EXPECT_NO_THROW(read(3, 3));
+  EXPECT_NO_THROW(read(0, 0));
+  EXPECT_HAS(testing::message_of<ValueError>([&] { read(2, 3); }),
+             "from_generator: its size says 3 elements, the generator gave 2");
+  EXPECT_HAS(testing::message_of<ValueError>([&] { read(4, 3); }), "the generator gave more");
+  EXPECT_NO_THROW(Dataset::from_generator(counts(4), 5).take(3).iterate().next());
+  const Dataset none = Dataset::from_generator([] { return Dataset::Generator(); });
+  const std::string message = testing::whole_message_of<ValueError>([&] { none.iterate(); });
+  EXPECT_HAS(message, "the function that `open` gave");
+  EXPECT_HAS(message, "dataset_test.cpp:");
+}
+
+TEST(Datasets, enumerate_has_no_number_after_the_last) {
+  DatasetIterator pass = Table(3).data().enumerate(Dataset::kAll - 1).iterate();
+  EXPECT_EQ(pass.next()->x[0].item<std::int64_t>(), Dataset::kAll - 1);
+  EXPECT_THROW(pass.next(), ValueError);
+}
+
 TEST(Datasets, each_repetition_has_an_order_of_its_own) {
   const Dataset data = Table(30).data().shuffle(Dataset::kAll, {.seed = 5}).repeat(2).batch(30);
   const std::vector<Floats> passes = targets_of(data);

@@ -112,10 +112,26 @@ TEST(Layer, a_weight_that_every_call_adds_again_is_refused) {
   EXPECT_HAS(message_of<ValueError>([&] { adds(tenure::ones({2})); }), "add weights in build");
 }
 
-TEST(Layer, sizes_that_stand_for_others_are_told_of_with_those_that_were_given) {
+TEST(Layer, errors_of_sizes_that_vary_tell_of_them_as_they_were_declared) {
   const nn::Node one = nn::Input({.shape = {2}, .batch_size = 1}), any = nn::Input({.shape = {2}});
-  EXPECT_HAS(message_of<tenure::ShapeError>([&] { nn::Concatenate()({one, any}); }),
-             "its inputs are [1, 2], [-1, 2]");
+  const auto joined = [&] { nn::Concatenate()({one, any}); };
+  const std::string text = message_of<tenure::ShapeError>(joined);
+  EXPECT_HAS(text, "input 1 is [-1, 2], input 0 is [1, 2]");
+  EXPECT_HAS(text, "float32 [-1, 2]");
+  try {
+    joined();
+  } catch (const tenure::ShapeError& error) {
+    EXPECT_EQ(error.shapes(), (std::vector<Shape>{{nn::kAny, 2}, {1, 2}}));
+  }
+}
+
+TEST(Layer, an_error_of_one_of_the_sizes_that_were_tried_tells_of_those_that_were_given) {
+  struct Even : nn::LayerBase {
+    Tensor call(const Tensor& x, const nn::Call&) override { return reshape(x, {2, -1}); }
+  };
+  const auto called = [] { nn::make_layer<Even>()(nn::Input({.shape = {3}})); };
+  EXPECT_HAS(message_of<tenure::ShapeError>(called),
+             "its inputs are [-1, 3]; another size was tried where one may vary (-1)");
 }
 
 }  // namespace

@@ -137,6 +137,31 @@ void expect_loss(const nn::Loss& loss, const Row& reference, const Data& data,
   expect_values(gradient, slopes, 1e-6, what + ", gradient");
 }
 
+TEST(Losses, of_halves_are_those_of_float32) {
+  set_seed(8);
+  const Tensor labels = softmax(random::normal({64, 3})), weights = random::uniform({64});
+  for (const char* name :
+       {"mse", "mae", "mape", "msle", "bce", "categorical_crossentropy", "kld", "poisson", "hinge",
+        "squared_hinge", "categorical_hinge", "huber", "log_cosh", "cosine_similarity",
+        "binary_focal_crossentropy", "categorical_focal_crossentropy"}) {
+    for (const DType dtype : {DType::float16, DType::bfloat16}) {
+      const Tensor guess = cast(softmax(random::normal({64, 3})), dtype);
+      const Tensor wide = cast(guess, DType::float32);
+      const nn::Loss loss(name);
+      for (const Tensor& weight : {Tensor(), weights}) {
+        const Tensor narrow = loss(labels, guess, weight);
+        EXPECT_EQ(narrow.dtype(), DType::float32);
+        EXPECT_TRUE(equal(narrow, loss(labels, wide, weight)).item<bool>()) << name << ' ' << dtype;
+      }
+      const Tensor each = loss.per_example(labels, guess);
+      EXPECT_TRUE(all(equal(each, loss.per_example(labels, wide))).item<bool>())
+          << name << ' ' << dtype;
+    }
+  }
+  const Tensor far = full({1, 256}, 240, DType::float16);  // the squares add up to no float16
+  EXPECT_TRUE(equal(nn::MeanSquaredError()(zeros({1, 256}), far), 57600).item<bool>());
+}
+
 TEST(Losses, of_real_values) {
   expect_loss("mse", mean_over([](double t, double p) { return (t - p) * (t - p); }), reals());
   expect_loss("mae", mean_over([](double t, double p) { return std::abs(t - p); }), reals());
@@ -289,6 +314,87 @@ TEST(Losses, focal_crossentropies) {
   }
 }
 
+TEST(Losses, generalized_crossentropy) {
+  for (const double q : {0.5, 0.7}) {
+    const auto reference = [q](const Doubles& t, const Doubles& p) {
+      const double right = std::inner_product(t.begin(), t.end(), p.begin(), 0.0);
+      return (1 - std::pow(right, q)) / q;
+    };
+    const Data data{{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0}, probabilities().y_pred};
+    const nn::Loss loss = nn::CategoricalGeneralizedCrossEntropy({.q = q});
+    expect_loss(loss, reference, data, tensor({0, 1, 2, 1}));
+    expect_loss(loss, reference, data, tensor({0.f, 1.f, 2.f, 1.f}, {4, 1}));
+    EXPECT_HAS(
+        whole_message_of<ShapeError>([&] { loss(rows_of(data.y_true), rows_of(data.y_pred)); }),
+        "the class numbers of one-hot labels are arg_max(y_true, -1)");
+    EXPECT_HAS(
+        whole_message_of<ValueError>([&] { loss(tensor({0, 1, 3, 1}), rows_of(data.y_pred)); }),
+        "the label at position 2 of the batch is 3, but there are 3 classes");
+  }
+}
+
+TEST(Losses, labels_of_the_other_kind_are_told_which_loss_takes_them) {
+  const Tensor guess = full({2, 3}, 0.25f), numbers = tensor({0, 2});
+  const Tensor rows = one_hot(numbers, 3);
+  for (const Tensor& labels : {numbers, reshape(numbers, {2, 1})}) {
+    EXPECT_HAS(
+        whole_message_of<ShapeError>([&] { nn::Loss("categorical_crossentropy")(labels, guess); }),
+        "class numbers are for the loss sparse_categorical_crossentropy; they become rows by "
+        "one_hot(y_true, 3)");
+  }
+  for (const char* name : {"categorical_focal_crossentropy", "categorical_hinge"}) {
+    EXPECT_HAS(whole_message_of<ShapeError>([&] { nn::Loss{name}(numbers, guess); }),
+               "class numbers become rows by one_hot(y_true, 3)");
+  }
+  EXPECT_HAS(whole_message_of<ShapeError>(
+                 [&] { nn::Loss("sparse_categorical_crossentropy")(rows, guess); }),
+             "one-hot labels are for the loss categorical_crossentropy; their class numbers are "
+             "arg_max(y_true, -1)");
+}
+
+TEST(Losses, a_reduction_may_be_named) {
+  EXPECT_EQ(nn::MeanSquaredError({.reduction = "sum"}).reduction(), nn::Reduction::sum);
+  EXPECT_EQ(nn::MeanSquaredError({.reduction = nn::Reduction::none}).reduction(),
+            nn::Reduction::none);
+  EXPECT_HAS(message_of<ValueError>([] { nn::MeanSquaredError({.reduction = "total"}); }),
+             "reduction: no such one: \"total\" (there are: sum_over_batch_size, sum, none, "
+             "mean_with_sample_weight)");
+}
+
+// What both have, what only the first has, and what only the second.
+struct Overlap {
+  double both = 0, first = 0, second = 0;
+  Overlap(const Doubles& t, const Doubles& p) {
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      both += t[i] * p[i];
+      first += t[i] * (1 - p[i]);
+      second += p[i] * (1 - t[i]);
+    }
+  }
+};
+
+TEST(Losses, of_what_overlaps) {
+  const Row dice = [](const Doubles& t, const Doubles& p) {
+    const Overlap o(t, p);
+    return 1 - 2 * o.both / (2 * o.both + o.first + o.second + kFuzz);
+  };
+  const Row tversky = [](const Doubles& t, const Doubles& p) {
+    const Overlap o(t, p);
+    return 1 - o.both / (o.both + 0.3 * o.first + 0.9 * o.second + kFuzz);
+  };
+  expect_loss(nn::Dice({.axis = {1}}), dice, probabilities());
+  expect_loss(nn::Tversky({.alpha = 0.3, .beta = 0.9, .axis = {-1}}), tversky, probabilities());
+  // Without an axis all is one region.
+  const Data all = probabilities();
+  const Tensor y_true = rows_of(all.y_true), y_pred = rows_of(all.y_pred);
+  expect_values(nn::Dice()(y_true, y_pred), {dice(all.y_true, all.y_pred)}, 1e-10, "dice");
+  expect_values(nn::Tversky({.alpha = 0.3, .beta = 0.9})(y_true, y_pred),
+                {tversky(all.y_true, all.y_pred)}, 1e-10, "tversky");
+  EXPECT_HAS(message_of<ShapeError>([&] { nn::Dice()(y_true, y_pred, ones({4})); }),
+             "dice: is one number for the whole batch, which weights of shape [4] cannot weigh: "
+             "set .axis");
+}
+
 TEST(Losses, of_logits_are_exact_where_probabilities_are_not) {
   const Tensor x = tensor({100.f, -100.f}, {1, 2}), y = tensor({0.f, 1.f}, {1, 2});
   EXPECT_EQ(nn::CategoricalCrossentropy({.from_logits = true})(y, x).item<float>(), 200.f);
@@ -310,6 +416,7 @@ TEST(Losses, reductions) {
   expect_values(with(nn::Reduction::none), {1, 0, 0, 48}, 1e-6, "none");
   expect_values(with(nn::Reduction::sum), {49}, 1e-6, "sum");
   expect_values(with(nn::Reduction::sum_over_batch_size), {49.0 / 4}, 1e-6, "mean");
+  expect_values(with(nn::Reduction::mean), {49.0 / 4}, 1e-6, "mean");
   expect_values(with(nn::Reduction::mean_with_sample_weight), {49.0 / 4}, 1e-6, "weighted mean");
   expect_values(nn::Loss("mse")(y, zero, {}, tensor(std::vector<bool>(4, false))), {0}, 0,
                 "nothing");
@@ -352,6 +459,9 @@ TEST(Losses, are_called_by_their_class_in_snake_case_unless_named) {
   EXPECT_EQ(nn::CosineSimilarity().name(), "cosine_similarity");
   EXPECT_EQ(nn::SparseCategoricalCrossentropy().name(), "sparse_categorical_crossentropy");
   EXPECT_EQ(nn::BinaryFocalCrossentropy().name(), "binary_focal_crossentropy");
+  EXPECT_EQ(nn::CTC().name(), "ctc");
+  EXPECT_EQ(nn::CategoricalGeneralizedCrossEntropy().name(),
+            "categorical_generalized_cross_entropy");
   EXPECT_EQ(nn::Poisson({.name = "counts"}).name(), "counts");
 }
 
@@ -411,7 +521,12 @@ TEST(Losses, settings_survive_json) {
                                   nn::BinaryFocalCrossentropy({.gamma = 3}),
                                   nn::CategoricalFocalCrossentropy({.alpha = 0.5}),
                                   nn::Huber({.delta = 2, .reduction = nn::Reduction::sum}),
-                                  nn::CosineSimilarity({.axis = 1})};
+                                  nn::CosineSimilarity({.axis = 1}),
+                                  nn::CategoricalGeneralizedCrossEntropy({.q = 0.3}),
+                                  "ctc",
+                                  nn::Dice({.axis = {1, 2}}),
+                                  nn::Tversky({.alpha = 0.3, .name = "regions"}),
+                                  nn::Circle({.gamma = 64, .remove_diagonal = false})};
   for (const nn::Loss& each : all) {
     const nn::Loss again = nn::detail::loss_from_json(nn::detail::to_json(each));
     EXPECT_EQ(again.class_name(), each.class_name());

@@ -372,6 +372,24 @@ TEST(Metrics, settings_survive_json) {
             "acc");
 }
 
+TEST(Metrics, know_which_results_are_better) {
+  for (const char* name : {"accuracy", "acc", "binary_accuracy", "categorical_accuracy",
+                           "sparse_top_k_categorical_accuracy", "precision", "recall", "auc",
+                           "f1_score", "true_positives", "cosine_similarity"}) {
+    EXPECT_EQ(nn::Metric(name).direction(), nn::Direction::higher) << name;
+    EXPECT_EQ(nn::Metric(name).fresh().direction(), nn::Direction::higher) << name;
+  }
+  for (const char* name : {"mse", "mae", "rmse", "crossentropy", "false_negatives", "hinge"}) {
+    EXPECT_EQ(nn::Metric(name).direction(), nn::Direction::lower) << name;
+    EXPECT_EQ(nn::Metric(name).fresh().direction(), nn::Direction::lower) << name;
+  }
+  EXPECT_EQ(nn::Metric("acc").resolved("bce", {4, 1}).direction(), nn::Direction::higher);
+  EXPECT_EQ(nn::Metric("ce").resolved("bce", {4, 1}).direction(), nn::Direction::lower);
+  EXPECT_EQ(nn::Mean().direction(), nn::Direction::unknown);
+  const nn::Metric own([](Tensor a, Tensor b) { return mean(abs(a - b), {-1}); }, "own");
+  EXPECT_EQ(own.direction(), nn::Direction::unknown);
+}
+
 TEST(Metrics, are_called_by_their_class_in_snake_case_unless_named) {
   EXPECT_EQ(nn::Mean().name(), "mean");
   EXPECT_EQ(nn::BinaryAccuracy().name(), "binary_accuracy");

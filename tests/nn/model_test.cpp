@@ -59,7 +59,7 @@ TEST(Model, a_line_is_learnt) {
   const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
   model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
   const nn::History history =
-      model.fit(line.x, line.y, {.epochs = 60, .batch_size = 16, .verbose = nn::Verbose::silent});
+      model.fit(line.x, line.y, {.batch_size = 16, .epochs = 60, .verbose = nn::Verbose::silent});
   EXPECT_EQ(history["loss"].size(), 60u);
   EXPECT_LT(history["loss"].back(), 1e-6);
   const std::vector<Tensor> weights = model.get_weights();
@@ -75,7 +75,7 @@ TEST(Model, eager_and_traced_steps_give_the_same_numbers) {
     const nn::Sequential model = small_model();
     model.compile({.optimizer = nn::Adam(), .loss = "mse", .eager = eager});
     model.fit(line.x, line.y,
-              {.epochs = 3, .batch_size = 24, .shuffle = false, .verbose = nn::Verbose::silent});
+              {.batch_size = 24, .epochs = 3, .verbose = nn::Verbose::silent, .shuffle = false});
     std::vector<float> all;
     for (const Tensor& weight : model.get_weights()) {
       for (const float value : floats(weight)) all.push_back(value);
@@ -91,7 +91,7 @@ TEST(Model, gradients_of_several_batches_make_one_step) {
   whole.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
   parts.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse", .accumulate = 4});
   const nn::FitOptions in_order{
-      .epochs = 5, .batch_size = 64, .shuffle = false, .verbose = nn::Verbose::silent};
+      .batch_size = 64, .epochs = 5, .verbose = nn::Verbose::silent, .shuffle = false};
   whole.fit(line.x, line.y, in_order);
   nn::FitOptions quarters = in_order;
   quarters.batch_size = 16;
@@ -165,9 +165,9 @@ TEST(Model, validation_stops_a_fit_early) {
   const nn::History history =
       model.fit(line.x, line.y,
                 {.epochs = 50,
-                 .validation_split = 0.25,
+                 .verbose = nn::Verbose::silent,
                  .callbacks = {nn::EarlyStopping({.patience = 2, .restore_best_weights = true})},
-                 .verbose = nn::Verbose::silent});
+                 .validation_split = 0.25});
   EXPECT_EQ(history.epochs.size(), 3u);
   EXPECT_HAS(history.stopped, "val_loss did not improve for 2 epochs");
   EXPECT_EQ(history["val_mae"].size(), 3u);
@@ -179,7 +179,7 @@ TEST(Model, class_weights_weigh) {
   const nn::Sequential model({nn::Dense(
       {.units = 1, .use_bias = false, .kernel_initializer = "zeros", .input_shape = {1}})});
   model.compile({.optimizer = nn::SGD({.learning_rate = 1}), .loss = "mse"});
-  model.fit(x, y, {.class_weight = {{0, 0.0}, {1, 3.0}}, .verbose = nn::Verbose::silent});
+  model.fit(x, y, {.verbose = nn::Verbose::silent, .class_weight = {{0, 0.0}, {1, 3.0}}});
   // loss = (0 * w^2 + 3 (w - 1)^2) / 2 at w = 0: gradient -3
   EXPECT_FLOAT_EQ(floats(model.get_weights()[0])[0], 3);
 }
@@ -250,21 +250,28 @@ TEST(Model, L21_a_model_that_is_trained_is_busy) {
   const nn::Sequential model = small_model();
   model.compile({.optimizer = "sgd", .loss = "mse"});
   struct Meddle : nn::CallbackBase {
-    explicit Meddle(nn::Model m) : model(std::move(m)) {}
+    explicit Meddle(nn::Sequential m) : model(std::move(m)) {}
     void on_epoch_end(nn::Training&, const nn::Logs&) override {
       dispose_text = message_of<BusyError>([&] { model.dispose(); });
       fit_text = message_of<BusyError>([&] { model.fit(zeros({1, 2}), zeros({1, 1})); });
+      EXPECT_THROW(model.set_trainable(false), BusyError);
+      EXPECT_THROW(model.layers()[0].set_trainable(false), BusyError);
+      EXPECT_THROW(model.add(nn::Dense({.units = 1})), BusyError);
+      EXPECT_THROW(model.pop(), BusyError);
+      const std::string text = message_of<BusyError>([&] { model.optimizer().dispose(); });
+      EXPECT_HAS(text, "end the fit first, as by training.stop(...) in a callback.");
       model = nn::Sequential();
     }
-    nn::Model model;
+    nn::Sequential model;
     std::string dispose_text, fit_text;
   };
   const auto meddle = std::make_shared<Meddle>(model);
   const int at = here().line() + 1;
-  model.fit(line.x, line.y, {.callbacks = {nn::Callback(meddle)}, .verbose = nn::Verbose::silent});
+  model.fit(line.x, line.y, {.verbose = nn::Verbose::silent, .callbacks = {nn::Callback(meddle)}});
   const std::string place = "model_test.cpp:" + std::to_string(at);
   EXPECT_HAS(meddle->dispose_text, place);
   EXPECT_HAS(meddle->fit_text, place);
+  model.layers()[0].set_trainable(false);  // it is idle again
   EXPECT_EQ(model.dispose().variables, 4);
 }
 

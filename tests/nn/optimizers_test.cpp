@@ -2,28 +2,15 @@
 #include "tenure/nn/optimizers.h"
 
 #include <cmath>
-#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "nn/config.h"
+#include "optimizer_reference.h"
 #include "support/expect.h"
 
 namespace tenure::testing {
 namespace {
-
-using Doubles = std::vector<double>;
-
-// One optimizer in double precision: what becomes of one variable and its slots.
-struct Plain {
-  std::vector<double> initial;  // of the slots
-  std::function<void(Doubles& w, const Doubles& g, std::vector<Doubles>& slots, double rate, int t)>
-      update;
-};
-
-struct Settings {
-  std::function<double(int step)> rate;
-  double weight_decay = 0, clipnorm = 0, clipvalue = 0, global_clipnorm = 0;
-};
 
 Plain plain_sgd(double momentum, bool nesterov) {
   return {{0.0}, [=](Doubles& w, const Doubles& g, std::vector<Doubles>& s, double rate, int) {
@@ -115,128 +102,69 @@ Plain plain_lion() {
           }};
 }
 
-double norm_of(const Doubles& g) {
-  double total = 0;
-  for (const double each : g) total += each * each;
-  return std::sqrt(total);
+Plain plain_ftrl(double power, double l1, double l2, double shrinkage, double beta) {
+  return {{0.2, 0}, [=](Doubles& w, const Doubles& g, std::vector<Doubles>& s, double rate, int) {
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              const double before = s[0][i], now = before + g[i] * g[i];
+              const double sigma = (std::pow(now, -power) - std::pow(before, -power)) / rate;
+              s[1][i] += g[i] + 2 * shrinkage * w[i] - sigma * w[i];
+              s[0][i] = now;
+              const double z = s[1][i], sign = z > 0 ? 1 : -1;
+              w[i] = std::abs(z) <= l1
+                         ? 0
+                         : (sign * l1 - z) / ((beta + std::pow(now, -power)) / rate + 2 * l2);
+            }
+          }};
 }
 
-void clip_plain(const Settings& settings, std::vector<Doubles>& gradients) {
-  double total = 0;
-  for (const Doubles& g : gradients) total += norm_of(g) * norm_of(g);
-  for (Doubles& g : gradients) {
-    const double norm = norm_of(g);
-    for (double& each : g) {
-      if (settings.clipvalue > 0) {
-        each = std::min(std::max(each, -settings.clipvalue), settings.clipvalue);
-      }
-      if (settings.clipnorm > 0 && norm > settings.clipnorm) each *= settings.clipnorm / norm;
-      if (settings.global_clipnorm > 0 && std::sqrt(total) > settings.global_clipnorm) {
-        each *= settings.global_clipnorm / std::sqrt(total);
-      }
-    }
-  }
+// Of the matrix among the variables, 3 rows of 4; the others are not factored.
+Plain plain_adafactor(double decay, double epsilon_2, double threshold, bool relative) {
+  return {{0, 0, 0},
+          [=](Doubles& w, const Doubles& g, std::vector<Doubles>& s, double rate, int t) {
+            const double beta = 1 - std::pow(t, decay), n = static_cast<double>(w.size());
+            const bool matrix = w.size() == 12;
+            Doubles spread(w.size());
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              const double square = g[i] * g[i] + 1e-30;
+              if (matrix) {
+                // Rows in the first of the slots, columns in the second.
+                if (i % 4 == 0) s[0][i / 4] *= beta;
+                if (i < 4) s[1][i] *= beta;
+                s[0][i / 4] += (1 - beta) * square / 4;
+                s[1][i % 4] += (1 - beta) * square / 3;
+              } else {
+                spread[i] = s[2][i] = beta * s[2][i] + (1 - beta) * square;
+              }
+            }
+            double of_w = 0, of_step = 0;
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              const double rows = (s[0][0] + s[0][1] + s[0][2]) / 3;
+              if (matrix) spread[i] = s[0][i / 4] * s[1][i % 4] / rows;
+              of_w += w[i] * w[i] / n;
+              of_step += g[i] * g[i] / spread[i] / n;
+            }
+            const double rho = relative ? std::min(rate, 1 / std::sqrt(t)) : rate;
+            const double length = std::max(epsilon_2, std::sqrt(of_w)) * rho;
+            const double clipped = std::max(1.0, std::sqrt(of_step) / threshold);
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              w[i] -= length * g[i] / std::sqrt(spread[i]) / clipped;
+            }
+          }};
 }
 
-const std::vector<Shape> kShapes{{3, 4}, {4}, {1}};
-constexpr int kSteps = 6;
-
-// Values that both sides can hold exactly.
-Doubles values_of(const Shape& shape, int seed) {
-  Doubles values(static_cast<std::size_t>(shape.numel()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(std::sin(1.3 * seed + 0.7 * static_cast<double>(i) + 0.1));
-  }
-  return values;
-}
-
-Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype) {
-  return cast(tensor(values, shape), dtype);
-}
-
-Doubles doubles(const Tensor& x) { return cast(x, DType::float64).to_vector<double>(); }
-
-void expect_near(const Doubles& found, const Doubles& wanted, double tolerance,
-                 const std::string& what) {
-  ASSERT_EQ(found.size(), wanted.size()) << what;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i], wanted[i], tolerance * (1 + std::abs(wanted[i]))) << what << " at " << i;
-  }
-}
-
-// Some steps with given gradients: eager and traced, in both precisions, against plain loops.
-void expect_steps(const std::function<nn::Optimizer()>& make, const Plain& plain,
-                  const Settings& settings) {
-  std::vector<Doubles> wanted;
-  std::vector<std::vector<Doubles>> slots;
-  for (const Shape& shape : kShapes) {
-    wanted.push_back(values_of(shape, 100));
-    slots.emplace_back();
-    for (const double initial : plain.initial) {
-      slots.back().emplace_back(static_cast<std::size_t>(shape.numel()), initial);
-    }
-  }
-  struct Run {
-    DType dtype;
-    bool traced;
-    nn::Optimizer optimizer;
-    std::vector<Variable> variables;
-    std::optional<Function<void(std::vector<Tensor>)>> step;
-  };
-  std::vector<Run> runs;
-  for (const DType dtype : {DType::float32, DType::float64}) {
-    for (const bool traced : {false, true}) {
-      runs.push_back({dtype, traced, make(), {}, {}});
-      for (const Shape& shape : kShapes) {
-        runs.back().variables.emplace_back(tensor_of(values_of(shape, 100), shape, dtype));
-      }
-    }
-  }
-  for (Run& run : runs) {
-    if (!run.traced) continue;
-    run.step = function("step", [&run](std::vector<Tensor> gradients) {
-      run.optimizer.apply(gradients, run.variables);
-    });
-  }
-  for (int step = 0; step < kSteps; ++step) {
-    std::vector<Doubles> gradients;
-    for (std::size_t v = 0; v < kShapes.size(); ++v) {
-      gradients.push_back(values_of(kShapes[v], 10 * step + static_cast<int>(v)));
-    }
-    for (Run& run : runs) {
-      std::vector<Tensor> given;
-      for (std::size_t v = 0; v < kShapes.size(); ++v) {
-        given.push_back(tensor_of(gradients[v], kShapes[v], run.dtype));
-      }
-      EXPECT_NEAR(run.optimizer.learning_rate(), settings.rate(step), 1e-12);
-      if (run.traced) {
-        (*run.step)(given);
-      } else {
-        run.optimizer.apply(given, run.variables);
-      }
-      EXPECT_EQ(run.optimizer.iterations(), step + 1);
-    }
-    clip_plain(settings, gradients);
-    for (std::size_t v = 0; v < kShapes.size(); ++v) {
-      for (double& w : wanted[v]) w -= w * settings.weight_decay * settings.rate(step);
-      plain.update(wanted[v], gradients[v], slots[v], settings.rate(step), step + 1);
-      for (Run& run : runs) {
-        expect_near(doubles(run.variables[v].read()), wanted[v],
-                    run.dtype == DType::float64 ? 1e-12 : 1e-5,
-                    run.optimizer.class_name() + (run.traced ? ", traced" : ", eager") + ", step " +
-                        std::to_string(step));
-      }
-    }
-  }
-  for (const Run& run : runs) {
-    if (run.traced) {
-      EXPECT_EQ(run.step->traces().size(), 1u);
-    }
-  }
-}
-
-Settings rate(double value) {
-  return {.rate = [value](int) { return value; }};
+Plain plain_lamb() {
+  return {{0, 0}, [](Doubles& w, const Doubles& g, std::vector<Doubles>& s, double rate, int t) {
+            Doubles step(w.size());
+            for (std::size_t i = 0; i < w.size(); ++i) {
+              s[0][i] = 0.9 * s[0][i] + (1 - 0.9) * g[i];
+              s[1][i] = 0.999 * s[1][i] + (1 - 0.999) * g[i] * g[i];
+              const double m = s[0][i] / (1 - std::pow(0.9, t));
+              const double v = s[1][i] / (1 - std::pow(0.999, t));
+              step[i] = m / (std::sqrt(v) + 1e-7);
+            }
+            const double ratio = norm_of(w) / norm_of(step);
+            for (std::size_t i = 0; i < w.size(); ++i) w[i] -= rate * ratio * step[i];
+          }};
 }
 
 TEST(Optimizers, sgd) {
@@ -292,6 +220,73 @@ TEST(Optimizers, adadelta) {
 
 TEST(Optimizers, lion) {
   expect_steps([] { return nn::Lion(); }, plain_lion(), rate(0.001));
+}
+
+TEST(Optimizers, ftrl) {
+  expect_steps([] { return nn::Ftrl({.initial_accumulator_value = 0.2}); },
+               plain_ftrl(-0.5, 0, 0, 0, 0), rate(0.001));
+  expect_steps(
+      [] {
+        return nn::Ftrl({.learning_rate = 0.1,
+                         .learning_rate_power = -0.7,
+                         .initial_accumulator_value = 0.2,
+                         .l1_regularization_strength = 0.6,
+                         .l2_regularization_strength = 0.3,
+                         .l2_shrinkage_regularization_strength = 0.05,
+                         .beta = 0.4});
+      },
+      plain_ftrl(-0.7, 0.6, 0.3, 0.05, 0.4), rate(0.1));
+}
+
+TEST(Optimizers, ftrl_holds_small_weights_at_zero) {
+  const nn::Ftrl ftrl({.learning_rate = 1, .l1_regularization_strength = 2});
+  const Variable w(zeros({2}));
+  ftrl.apply({tensor({1.f, 10.f})}, {w});
+  const Floats values = floats(w.read());
+  EXPECT_EQ(values[0], 0);
+  EXPECT_NEAR(values[1], -(10 - 2) / std::sqrt(100.1), 1e-5);
+  const nn::Ftrl fresh({.initial_accumulator_value = 0});  // 0 / 0 where there is no gradient
+  fresh.apply({tensor({0.f, 1.f})}, {w});
+  EXPECT_EQ(floats(w.read())[0], 0);
+}
+
+TEST(Optimizers, adafactor) {
+  expect_steps([] { return nn::Adafactor(); }, plain_adafactor(-0.8, 1e-3, 1, true), rate(0.001));
+  expect_steps(
+      [] {
+        return nn::Adafactor(
+            {.learning_rate = 0.7, .beta_2_decay = -0.6, .epsilon_2 = 2, .clip_threshold = 0.4});
+      },
+      plain_adafactor(-0.6, 2, 0.4, true), rate(0.7));
+  expect_steps([] { return nn::Adafactor({.learning_rate = 0.7, .relative_step = false}); },
+               plain_adafactor(-0.8, 1e-3, 1, false), rate(0.7));
+}
+
+TEST(Optimizers, adafactor_remembers_rows_and_columns_of_the_last_two_axes) {
+  const nn::Adafactor adafactor;
+  const Variable kernel(ones({3, 3, 16, 32}), {.name = "kernel"}), bias(ones({32}), {.name = "b"});
+  adafactor.apply({ones({3, 3, 16, 32}), ones({32})}, {kernel, bias});
+  std::map<std::string, Shape> shapes;
+  for (const Variable& each : adafactor.variables()) shapes[each.name()] = each.shape();
+  EXPECT_EQ(shapes["kernel/rows"], (Shape{3, 3, 16}));
+  EXPECT_EQ(shapes["kernel/columns"], (Shape{3, 3, 32}));
+  EXPECT_EQ(shapes["kernel/velocity"], Shape());
+  EXPECT_EQ(shapes["b/rows"], Shape());
+  EXPECT_EQ(shapes["b/velocity"], Shape{32});
+}
+
+TEST(Optimizers, lamb) {
+  expect_steps([] { return nn::Lamb(); }, plain_lamb(), rate(0.001));
+  Settings settings = rate(0.05);
+  settings.weight_decay = 0.1;
+  expect_steps([] { return nn::Lamb({.learning_rate = 0.05, .weight_decay = 0.1}); }, plain_lamb(),
+               settings);
+  // A weight of zeros, or a step of none, has no length to go by.
+  const nn::Lamb lamb({.learning_rate = 0.5});
+  const Variable none(zeros({2})), still(ones({2}));
+  lamb.apply({ones({2}), zeros({2})}, {none, still});
+  EXPECT_NEAR(floats(none.read())[0], -0.5, 1e-5);
+  EXPECT_EQ(floats(still.read()), (Floats{1, 1}));
 }
 
 TEST(Optimizers, gradients_are_clipped_in_three_ways) {
@@ -481,7 +476,7 @@ TEST(Optimizers, errors_name_the_values) {
   text = message_of<DtypeError>([&] { adam.apply({ones({2}, DType::float64)}, {v}); });
   EXPECT_HAS(text, "is float32, its gradient float64");
   text = message_of<ValueError>([] { nn::Optimizer("adm"); });
-  EXPECT_HAS(text, "no such one: \"adm\" (there are: adadelta, adagrad, adam, ");
+  EXPECT_HAS(text, "no such one: \"adm\" (there are: adadelta, adafactor, adagrad, adam, ");
   text = message_of<ValueError>([] { nn::SGD({.clipnorm = 1, .clipvalue = 1}); });
   EXPECT_HAS(text, "only one of clipnorm, clipvalue and global_clipnorm");
   text = message_of<ValueError>([] { nn::Adam({.beta_2 = 1}); });
@@ -546,6 +541,16 @@ TEST(Optimizers, one_of_ones_own_takes_a_few_lines) {
   EXPECT_EQ(floats(w.read()), (Floats{-0.5f, -0.5f}));
 }
 
+// A unit that never fires has a row and a column without a gradient.
+TEST(Optimizers, adafactor_leaves_alone_what_has_no_gradient) {
+  const nn::Optimizer adafactor = nn::Adafactor({.learning_rate = 0.1});
+  const Variable w(ones({2, 2}));
+  for (int i = 0; i < 2; ++i) adafactor.apply({tensor({0.f, 0.f, 0.f, 1.f}, {2, 2})}, {w});
+  const Floats values = floats(w.read());
+  EXPECT_EQ(values[0], 1.f);
+  EXPECT_LT(values[3], 1.f);
+}
+
 TEST(Optimizers, settings_survive_json) {
   using nn::detail::Json;
   const std::vector<nn::Optimizer> all{
@@ -557,6 +562,9 @@ TEST(Optimizers, settings_survive_json) {
       nn::RMSprop({.momentum = 0.1, .centered = true}),
       nn::Adagrad({.initial_accumulator_value = 0.7}),
       nn::Adadelta({.rho = 0.8}),
+      nn::Ftrl({.l1_regularization_strength = 0.1, .beta = 0.5}),
+      nn::Adafactor({.beta_2_decay = -0.7, .relative_step = false}),
+      nn::Lamb({.beta_1 = 0.8}),
       nn::Lion({.learning_rate = nn::PiecewiseConstantDecay({{10}, {1, 0.1}}), .name = "lion_1"})};
   for (const nn::Optimizer& each : all) {
     const Json json = nn::detail::to_json(each);
@@ -593,64 +601,6 @@ TEST(Optimizers, settings_survive_json) {
              R"("rho":0.6)");
   EXPECT_THROW(nn::detail::to_json(nn::SGD({.learning_rate = [](Tensor x) { return x; }})),
                UnsupportedError);
-}
-
-// ---- Schedules
-
-TEST(Schedules, follow_their_formulas) {
-  const double pi = std::acos(-1.0);
-  const auto exponential = nn::ExponentialDecay(
-      {.initial_learning_rate = 0.5, .decay_steps = 4, .decay_rate = 0.5, .staircase = true});
-  const auto inverse =
-      nn::InverseTimeDecay({.initial_learning_rate = 0.5, .decay_steps = 4, .decay_rate = 0.5});
-  const auto pieces = nn::PiecewiseConstantDecay({{3, 5}, {1, 0.5, 0.25}});
-  const auto polynomial = nn::PolynomialDecay(
-      {.initial_learning_rate = 1, .decay_steps = 10, .end_learning_rate = 0.1, .power = 2});
-  const auto cycle = nn::PolynomialDecay(
-      {.initial_learning_rate = 1, .decay_steps = 10, .end_learning_rate = 0.1, .cycle = true});
-  const auto cosine =
-      nn::CosineDecay({.initial_learning_rate = 0.4, .decay_steps = 10, .alpha = 0.1});
-  const auto warm = nn::CosineDecay({.initial_learning_rate = 0.1,
-                                     .decay_steps = 10,
-                                     .alpha = 0.1,
-                                     .warmup_target = 0.5,
-                                     .warmup_steps = 4});
-  const auto restarts = nn::CosineDecayRestarts(
-      {.initial_learning_rate = 0.4, .first_decay_steps = 5, .t_mul = 1.5, .m_mul = 0.5});
-  for (int step = 0; step < 40; ++step) {
-    EXPECT_NEAR(exponential.at(step), 0.5 * std::pow(0.5, step / 4), 1e-12);
-    EXPECT_NEAR(inverse.at(step), 0.5 / (1 + 0.5 * step / 4.0), 1e-12);
-    EXPECT_NEAR(pieces.at(step), step <= 3 ? 1 : step <= 5 ? 0.5 : 0.25, 1e-12);
-    EXPECT_NEAR(polynomial.at(step), 0.9 * std::pow(1 - std::min(step, 10) / 10.0, 2) + 0.1, 1e-12);
-    const double longer = 10.0 * std::max(1, (step + 9) / 10);
-    EXPECT_NEAR(cycle.at(step), 0.9 * (1 - step / longer) + 0.1, 1e-12);
-    const auto wave = [&](int at) { return 0.5 * (1 + std::cos(pi * std::min(at, 10) / 10.0)); };
-    EXPECT_NEAR(cosine.at(step), 0.4 * (0.9 * wave(step) + 0.1), 1e-12);
-    EXPECT_NEAR(warm.at(step), step < 4 ? 0.1 + 0.1 * step : 0.5 * (0.9 * wave(step - 4) + 0.1),
-                1e-12);
-    double start = 0, length = 5, height = 1;
-    while (step >= start + length - 1e-9) {
-      start += length;
-      length *= 1.5;
-      height *= 0.5;
-    }
-    EXPECT_NEAR(restarts.at(step),
-                0.4 * height * 0.5 * (1 + std::cos(pi * (step - start) / length)), 1e-9);
-  }
-}
-
-TEST(Schedules, bad_options_are_refused) {
-  EXPECT_THROW(nn::ExponentialDecay({.decay_steps = 0}), ValueError);
-  EXPECT_THROW(nn::PiecewiseConstantDecay({{1, 2}, {1, 2}}), ValueError);
-  EXPECT_THROW(nn::PiecewiseConstantDecay({{2, 1}, {1, 2, 3}}), ValueError);
-  EXPECT_THROW(nn::CosineDecayRestarts({.t_mul = 0.5}), ValueError);
-  const nn::Schedule wide([](Tensor) { return ones({2}); });
-  EXPECT_HAS(message_of<ShapeError>([&] { wide.at(0); }), "shape [2]");
-  EXPECT_HAS(message_of<ValueError>([] {
-               nn::detail::schedule_from_json(
-                   {{"class_name", "Slower"}, {"config", nn::detail::Json::object()}});
-             }),
-             "there are: ExponentialDecay");
 }
 
 }  // namespace

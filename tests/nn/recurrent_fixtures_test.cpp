@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "io/tfjs_dialect.h"
 #include "nn/config.h"
 #include "recurrent_values.h"
 
@@ -15,7 +16,9 @@ using namespace tenure::testing;
 
 Json fixtures() {
   std::ifstream file(TENURE_SOURCE_DIR "/tests/nn/fixtures/recurrent.json");
-  return Json::parse(file);
+  Json tests = Json::parse(file);
+  tenure::io::from_keras_2(tests);
+  return tests;
 }
 
 Shape shape_of(const Json& json) {

@@ -191,7 +191,7 @@ TEST(RecurrentLayers, an_activity_regularizer_sees_the_output) {
   std::vector<Tensor> losses;
   const Tensor y = rnn(wave_tensor({2, 3, 3}, 0.3, 0.9), {.losses = &losses});
   ASSERT_EQ(losses.size(), 1u);
-  EXPECT_NEAR(losses[0].item<float>(), tenure::sum(tenure::abs(y)).item<float>(), 1e-6);
+  EXPECT_NEAR(losses[0].item<float>(), tenure::sum(tenure::abs(y)).item<float>() / 2, 1e-6);
 }
 
 // ---- Dropout
@@ -454,7 +454,8 @@ TEST(RecurrentLayers, wrong_options_are_refused) {
   const auto refused = [](auto make) { return message_of<tenure::ValueError>(make); };
   EXPECT_HAS(refused([] { nn::SimpleRNN({.units = 0}); }), "SimpleRNN: units must be positive: 0");
   EXPECT_HAS(refused([] { nn::GRUCell({.units = -2}); }), "GRUCell: units must be positive: -2");
-  EXPECT_HAS(refused([] { nn::LSTM({.units = 2, .dropout = 1}); }), "LSTM: a rate of dropout");
+  EXPECT_HAS(refused([] { nn::LSTM({.units = 2, .dropout = 1}); }),
+             "LSTM: dropout must be at least 0 and below 1: 1");
   EXPECT_HAS(refused([] { nn::GRU({.units = 2, .recurrent_dropout = -0.1}); }), "-0.1");
   EXPECT_HAS(refused([] { nn::GRU({.units = 2, .implementation = 3}); }), "implementation");
   EXPECT_HAS(refused([] { nn::ConvLSTM2D({.filters = 2}); }), "kernel_size");
@@ -474,7 +475,7 @@ TEST(RecurrentLayers, wrong_inputs_are_refused) {
   const nn::LSTM lstm({.units = 4, .name = "m"}), slow({.units = 4, .fused = false, .name = "s"});
   const Tensor x = wave_tensor({2, 3, 5}, 0.3, 0.9), h = tenure::zeros({2, 4});
   EXPECT_HAS(message_of<tenure::ShapeError>([&] { lstm(tenure::ones({2, 3})); }),
-             "LSTM \"m\": takes inputs of rank 3, was given [2, 3]");
+             "LSTM \"m\": takes [batch, time, features], was given [2, 3]");
   for (const nn::Layer& layer : {nn::Layer(lstm), nn::Layer(slow)}) {
     layer(x);
     EXPECT_THROW(layer(wave_tensor({2, 3, 6}, 0.3, 0.9)), tenure::ShapeError);
@@ -495,18 +496,18 @@ TEST(RecurrentLayers, all_settings_survive_a_config) {
                      .activation = "relu",
                      .recurrent_activation = "hard_sigmoid",
                      .kernel_regularizer = nn::L2(0.5),
+                     .activity_regularizer = nn::L1(0.125),
                      .recurrent_constraint = nn::MaxNorm(3),
                      .dropout = 0.25,
-                     .implementation = 1,
-                     .reset_after = false,
-                     .activity_regularizer = nn::L1(0.125),
                      .return_sequences = true,
                      .return_state = true,
                      .go_backwards = true,
                      .stateful = true,
                      .unroll = true,
-                     .time_major = true,
+                     .reset_after = false,
                      .zero_output_for_mask = true,
+                     .time_major = true,
+                     .implementation = 1,
                      .name = "all",
                      .batch_input_shape = {3, 2, 5}});
   const Json config = Json::parse(gru.config());

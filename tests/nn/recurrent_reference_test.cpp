@@ -46,11 +46,11 @@ nn::Layer made(const Case& c, bool fused, bool unroll = false) {
   }
   return nn::GRU({.units = 5,
                   .activation = c.activation,
-                  .reset_after = c.kind == Kind::gru,
                   .return_sequences = c.sequences,
                   .return_state = true,
                   .go_backwards = c.backwards,
                   .unroll = unroll,
+                  .reset_after = c.kind == Kind::gru,
                   .fused = fused});
 }
 

@@ -26,7 +26,7 @@ TEST(Contract, L36_a_model_of_a_closed_session_is_refused_at_the_users_line) {
   session.run([&] {
     model.emplace(stateful_model());
     const Tensor x = ones({2, 4, 3}), y = ones({2, 1});
-    model->fit(x, y, {.epochs = 1, .batch_size = 2, .verbose = kSilent});
+    model->fit(x, y, {.batch_size = 2, .epochs = 1, .verbose = kSilent});
     model->predict(x);
   });
   session.close();
@@ -66,8 +66,8 @@ TEST(Contract, L36_a_session_stays_open_while_a_model_works_in_it) {
   Job<History> job = session.run([&] {
     model.emplace(stateful_model());
     return model->fit_async(ones({2, 4, 3}), ones({2, 1}),
-                            {.epochs = 1,
-                             .batch_size = 2,
+                            {.batch_size = 2,
+                             .epochs = 1,
                              .callbacks = {make_callback<Waits>(gate.get_future().share())}});
   });
   EXPECT_HAS(message_of<BusyError>([&] { session.close(); }), "session \"training\" is running");

@@ -52,6 +52,8 @@ struct Case {
   Tolerance value_tolerance = tolerance;  // for `value_shapes`
   DTypes dtypes = kFloats;
   DType (*result)(DType) = same_dtype;
+  bool several_calls =
+      false;  // `run` makes the op's operands with others: halves are rounded there
   bool differentiable = true;
   double step = 1e-6;            // of finite differences
   double gradient_error = 1e-6;  // of finite differences, relative

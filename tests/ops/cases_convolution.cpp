@@ -107,15 +107,19 @@ void add_plain_rows(std::vector<Case>& cases) {
   add_rows(cases, kConv1d, "_same_channels_first",
            {.strides = {2}, .padding = same, .channels_first = true}, {{{2, 3, 6}, {2, 3, 2}}});
   // Large ones: tiles' edges; more columns and channels than a block; more taps than a table; few
-  // units and many pixels, which are cut into pieces; strides.
+  // units and many pixels, which are cut into pieces; strides. Images of more than 11 x 11 pixels
+  // and filters of more than 31 channels go by tiles of 2 x 2 pixels.
   add_rows(cases, kConv2d, "", {}, {{{1, 3, 4, 2}, {2, 3, 2, 3}}, {{0, 3, 3, 1}, {2, 2, 1, 2}}},
            {{{1, 4, 5, 300}, {1, 1, 300, 270}},
             {{1, 3, 3, 800}, {2, 2, 800, 20}},
             {{1, 20, 20, 1}, {9, 9, 1, 5}},
-            {{2, 6, 7, 7}, {3, 3, 7, 65}}});
+            {{2, 6, 7, 7}, {3, 3, 7, 65}},
+            {{2, 15, 16, 35}, {3, 3, 35, 71}}});
   add_rows(cases, kConv2d, "_same", {.padding = same},
            {{{2, 4, 3, 2}, {3, 3, 2, 2}}, {{3, 3, 1}, {2, 2, 1, 4}}},
-           {{{4, 40, 40, 16}, {3, 3, 16, 24}}, {{4, 40, 40, 3}, {3, 3, 3, 8}}});
+           {{{4, 40, 40, 16}, {3, 3, 16, 24}},
+            {{4, 40, 40, 3}, {3, 3, 3, 8}},
+            {{1, 11, 97, 64}, {3, 3, 64, 34}}});
   add_rows(cases, kConv2d, "_strided", {.strides = {2, 3}, .padding = same},
            {{{1, 5, 6, 2}, {3, 2, 2, 2}}, {{1, 4, 4, 1}, {1, 1, 1, 2}}},
            {{{3, 31, 30, 8}, {3, 3, 8, 70}}});
@@ -125,7 +129,7 @@ void add_plain_rows(std::vector<Case>& cases) {
            {.strides = {2}, .padding = 2, .dilations = {3, 2}, .rounding = Rounding::up},
            {{{1, 6, 5, 1}, {3, 2, 1, 2}}});
   add_rows(cases, kConv2d, "_grouped", {.padding = 1, .groups = 2}, {{{1, 3, 3, 4}, {2, 2, 2, 6}}},
-           {{{2, 9, 8, 34}, {3, 3, 17, 40}}});
+           {{{2, 9, 8, 34}, {3, 3, 17, 40}}, {{1, 13, 12, 66}, {3, 3, 33, 128}}});
   add_rows(cases, kConv2d, "_channels_first", {.padding = same, .channels_first = true},
            {{{1, 2, 3, 4}, {3, 2, 2, 3}}, {{2, 3, 3}, {2, 2, 2, 1}}});
   add_rows(cases, kConv3d, "", {.padding = same}, {{{1, 2, 3, 3, 2}, {2, 2, 3, 2, 2}}},

@@ -37,6 +37,7 @@ Case row(std::string name, std::vector<std::string_view> ops, Run run, OfMatrix 
               },
           .tolerance = kClose,
           .value_tolerance = kLargeClose,
+          .several_calls = true,
           .error_name = ""};
 }
 
@@ -139,6 +140,7 @@ Case equation(std::string name, std::vector<std::string_view> ops,
               },
           .tolerance = kClose,
           .value_tolerance = kLargeClose,
+          .several_calls = true,
           .error_name = ""};
 }
 

@@ -157,6 +157,30 @@ std::vector<Case> pooling_cases() {
          .reference = [=](const Arrays& in) { return avg_pool_gradient(in[0], whole, pooling); },
          .tolerance = sums});
   }
+  const Pooling whole_image{{3, 4}, {}};
+  const auto add = [&](const char* name, const char* op, auto run, auto reference) {
+    cases.push_back({.name = name,
+                     .ops = {op},
+                     .run = [=](Tensors in, DType) { return run(OP_IN(0)); },
+                     .inputs = {{}},
+                     .shapes = {{{2, 3, 4, 5}}},
+                     .reference = [=](const Arrays& in) { return reference(in[0]); },
+                     .tolerance = sums,
+                     .error_name = name});
+  };
+  const auto averages = [=](const Array& x) { return avg_pooled(x, whole_image); };
+  const auto largest = [=](const Array& x) {
+    return max_pooled(x, whole_image, least_of(DType::float64));
+  };
+  add(
+      "global_avg_pool", "sum",
+      [](Tensor x) { return global_avg_pool(std::move(x), {.keep_dims = true}); }, averages);
+  add(
+      "global_max_pool", "max",
+      [](Tensor x) { return global_max_pool(std::move(x), {.keep_dims = true}); }, largest);
+  add(
+      "pool", "avg_pool", [](Tensor x) { return pool(std::move(x), {3, 4}, PoolType::avg); },
+      averages);
   return cases;
 }
 

@@ -1,6 +1,7 @@
 // Random ops, reseeded at each call so that they are functions like any other; what they draw is
 // the business of random_test.cpp.
 #include "case.h"
+#include "ops/noise.h"
 
 namespace tenure::testing {
 namespace {
@@ -16,6 +17,8 @@ Case drawn(const char* op, std::function<Tensor(Tensors, DType)> run, DTypes dty
           .dtypes = std::move(dtypes),
           .differentiable = false};
 }
+
+Tensor draw_number(std::int64_t number) { return tensor({number}, Shape{}); }
 
 }  // namespace
 
@@ -37,7 +40,26 @@ std::vector<Case> random_cases() {
       drawn(
           "random_randint",
           [](const Tensors&, DType d) { return random::randint({3, 5}, 0, 9, d); }, kIntegers),
+      drawn(
+          "random_uniform_at",
+          [](const Tensors&, DType d) {
+            return ops::uniform_at(draw_number(3), 5, {3, 5}, {.dtype = d});
+          },
+          kFloats),
+      drawn(
+          "random_normal_at",
+          [](const Tensors&, DType d) {
+            return ops::normal_at(draw_number(3), 5, {3, 5}, {.dtype = d});
+          },
+          kFloats),
   };
+  Case dropped =
+      drawn("dropout_at", OP_CALL(ops::dropout_at(OP_IN(0), draw_number(2), 17, 0.4)), kFloats);
+  dropped.inputs = {{}};
+  dropped.shapes = {{{5, 3}}, {{7}}, {{}}, {{0}}};
+  dropped.value_shapes = {{{300, 333}}};
+  dropped.differentiable = true;
+  cases.push_back(std::move(dropped));
   Case shuffle = drawn("shuffle", OP_CALL(random::shuffle(OP_IN(0))), kAnything);
   shuffle.inputs = {{}};
   shuffle.shapes = {{{5, 3}}, {{7}}, {{1, 2}}, {{0}}, {{3, 0}}};

@@ -53,6 +53,7 @@ void add_gradients(std::vector<Case>& cases, const char* name, const RecurrentGr
          .reference = [attrs,
                        wrt = wrt](const Arrays& in) { return recurrent_gradient(attrs, in, wrt); },
          .tolerance = {.ulps = 64, .epsilons = 512},
+         .several_calls = true,
          .error_name = ""});
     ++result;
   }

@@ -456,6 +456,7 @@ std::vector<Case> views_cases() {
        .shapes = {{{2, 3}, {2, 3}}, {{}, {}}, {{0}, {0}}},
        .reference = elementwise([](const std::vector<double>& x) { return x[0] * 3 - x[1] * 2; }),
        .tolerance = {.epsilons = 8},
+       .several_calls = true,
        .error_name = ""});
   return cases;
 }

@@ -26,8 +26,8 @@ const BadIndexing kBadIndexings[] = {
     {"gather_nd_scalar", [] { gather_nd(z({2}), at({})); },
      "gather_nd: indices are a scalar, not coordinates"},
     {"scatter_bool", [] { scatter_nd(at({1, 1}), z({1}, DType::boolean), {2}); },
-     "scatter_nd: not defined for bool (but for float32, float64, int32, int64, uint8, int8): cast "
-     "the input first"},
+     "scatter_nd: not defined for bool (but for float32, float64, int32, int64, uint8, int8, "
+     "float16, bfloat16): cast the input first"},
     {"scatter_number", [] { tensor_scatter_add(at({2}), at({1, 1}), 0.5); },
      "tensor_scatter_add: 0.5 is not exactly a value of int32: cast the tensor first"},
     {"scatter_coordinate", [] { scatter_nd(tensor({0, 2}, {1, 2}), z({1}), {3, 2}); },

@@ -112,22 +112,12 @@ Trial trial_of(Dice& dice, const Shapes& shapes) {
   return trial;
 }
 
-// A dtype that convolutions do not take.
-std::vector<std::string> halve(Trial& trial, const std::string& op) {
-  for (Drawn& input : trial.inputs) {
-    input.dtype = DType::bfloat16;
-    input.values = rounded(std::move(input.values), DType::bfloat16);
-  }
-  return {op, "bfloat16"};
-}
-
 Fuzz fuzz_conv(const char* name, int axes, bool depthwise, Conv run) {
   return {name, {name}, [=](Dice& dice) {
             ConvolutionDrawing d = draw_conv(dice, axes, depthwise);
             std::vector<std::string> complaint;
             if (dice.chance(0.12)) complaint = spoil(dice, d, name);
             Trial trial = trial_of(dice, {d.x, d.filter});
-            if (complaint.empty() && dice.chance(0.03)) complaint = halve(trial, name);
             trial.complaint = complaint;
             trial.run = [run, d](Tensors in) { return run(OP_IN(0), OP_IN(1), d.kind.options); };
             trial.expect = [d](const Arrays& in) { return conv_of(d.kind, in[0], in[1]); };

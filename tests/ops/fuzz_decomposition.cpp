@@ -50,9 +50,6 @@ Trial one_matrix(Dice& dice, const char* name, Needs needs, std::function<Tensor
     shape[-1] += 1;
     trial.inputs = {drawn(dice, shape, dtype)};
     trial.complaint = {std::string(name) + ": square matrices are needed", to_string(shape)};
-  } else if (dice.chance(0.5)) {
-    trial.inputs = {drawn(dice, {3, 3}, DType::float16)};
-    trial.complaint = {"not defined for float16", "float32, float64"};
   } else {
     trial.inputs = {drawn(dice, {3}, dtype)};
     trial.complaint = {std::string(name) + ": two axes or more are needed", "[3]"};

@@ -1,6 +1,8 @@
 // What a random op draws has no reference; what is checked is how many elements lie outside their
 // range or differ when the seed is set again, which should be none.
 #include "fuzz.h"
+#include "memory/context.h"
+#include "ops/noise.h"
 
 namespace tenure::testing {
 namespace {
@@ -36,8 +38,8 @@ Shape any_shape(Dice& dice, Trial& trial, const char* name, DType& dtype) {
     shape.push_back(-2);
     trial.complaint = {name, "negative dimension: " + to_string(shape)};
   } else if (dice.chance(0.05)) {
-    dtype = DType::float16;
-    trial.complaint = {name, "not defined for float16"};
+    dtype = DType::complex64;
+    trial.complaint = {name, "not defined for complex64"};
   }
   return shape;
 }
@@ -143,6 +145,48 @@ Trial shuffle_trial(Dice& dice) {
   return trial;
 }
 
+// Elements that differ from those of the next numbers in set_seed's sequence, had it come so far.
+Trial at_trial(bool normal, Dice& dice) {
+  const DType dtype = dice.pick(kFloats);
+  const Shape shape = dice.shape(0, 4, 7);
+  const std::uint64_t seed = any_seed(dice);
+  const std::int64_t number = dice.in(0, 1 << 20);
+  Trial trial;
+  trial.run = [=](const Tensors&) {
+    const Tensor draw = tensor({number}, Shape{});
+    const auto drawn = [&] {
+      return normal ? ops::normal_at(draw, seed, shape, {.dtype = dtype})
+                    : ops::uniform_at(draw, seed, shape, {.dtype = dtype});
+    };
+    detail::OwnRandom random;
+    random.set(seed, static_cast<std::uint64_t>(number) << ops::kDrawShift);
+    const Tensor want =
+        normal ? random::normal(shape, {.dtype = dtype}) : random::uniform(shape, {.dtype = dtype});
+    return count(not_equal(drawn(), want));
+  };
+  trial.expect = [](const Arrays&) { return Array{{}, {0}}; };
+  trial.result = DType::int32;
+  return trial;
+}
+
+Trial dropout_at_trial(Dice& dice) {
+  const DType dtype = dice.pick(kFloats);
+  const double rate = 0.125 * static_cast<double>(dice.in(0, 7));
+  const std::uint64_t seed = any_seed(dice);
+  const bool unsound = dice.chance(0.1);
+  Trial trial;
+  trial.inputs = {drawn(dice, dice.shape(0, 4, 7), dtype)};
+  trial.run = [=](Tensors in) {
+    const Tensor draw = unsound ? tensor({1}) : tensor({std::int64_t{0}}, Shape{});
+    const Tensor want = dropout(in[0], rate, {.seed = seed});
+    return count(not_equal(ops::dropout_at(OP_IN(0), draw, seed, rate), want));
+  };
+  if (unsound) trial.complaint = {"dropout_at: the number of the draw is an int64 scalar"};
+  trial.expect = [](const Arrays&) { return Array{{}, {0}}; };
+  trial.result = DType::int32;
+  return trial;
+}
+
 }  // namespace
 
 std::vector<Fuzz> random_fuzz() {
@@ -154,7 +198,12 @@ std::vector<Fuzz> random_fuzz() {
       {"random_uniform", {"random_uniform"}, uniform_trial},
       {"random_bernoulli", {"random_bernoulli"}, bernoulli_trial},
       {"random_randint", {"random_randint"}, randint_trial},
-      {"shuffle", {"shuffle"}, shuffle_trial}};
+      {"shuffle", {"shuffle"}, shuffle_trial},
+      {"random_normal_at", {"random_normal_at"}, [](Dice& dice) { return at_trial(true, dice); }},
+      {"random_uniform_at",
+       {"random_uniform_at"},
+       [](Dice& dice) { return at_trial(false, dice); }},
+      {"dropout_at", {"dropout_at"}, dropout_at_trial}};
 }
 
 }  // namespace tenure::testing

@@ -139,6 +139,35 @@ TEST(Random, randint_reaches_the_ends_of_every_dtype) {
             (std::set<std::int64_t>{kFar, kFar + 1, kFar + 2}));
 }
 
+TEST(Random, halves_are_drawn_as_float32_and_not_rounded_out_of_their_range) {
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const auto within = [&](const Tensor& x, double low, double high) {
+      EXPECT_EQ(x.dtype(), dtype);
+      const Moments m = moments_of(x);
+      EXPECT_GE(m.least, low) << dtype;
+      EXPECT_LT(m.most, high) << dtype;
+    };
+    for (const auto& [low, high] : {std::pair(0.0, 1.0), {0.0, 10.0}, {-1.0, 0.0}, {0.1, 0.7}}) {
+      within(random::uniform({kMany}, {.low = low, .high = high, .dtype = dtype}), low, high);
+    }
+    within(random::randint({kMany}, 0, 1000, dtype), 0, 1000);
+    within(random::randint({kMany}, -1001, -500, dtype), -1001, -500);
+    within(random::truncated_normal({kMany}, {.deviation = 0.15, .dtype = dtype}), -0.3, 0.3);
+
+    set_seed(9);
+    const Tensor halves = random::uniform({kMany}, {.dtype = dtype});
+    set_seed(9);
+    const Tensor floats = cast(random::uniform({kMany}), dtype);
+    const Tensor differ = not_equal(halves, floats);
+    EXPECT_EQ(to_array(differ).data, to_array(equal(floats, 1)).data) << dtype;
+  }
+}
+
+TEST(Random, halves_of_a_range_that_has_none_are_its_lower_end_rounded) {
+  const Tensor x = random::uniform({9}, {.low = 1000.1, .high = 1000.2, .dtype = DType::bfloat16});
+  for (const double value : to_array(x).data) EXPECT_EQ(value, 1000);
+}
+
 TEST(Random, no_elements_are_no_trouble) {
   EXPECT_EQ(random::normal({0}).numel(), 0);
   EXPECT_EQ(random::uniform({2, 0}).shape(), (Shape{2, 0}));

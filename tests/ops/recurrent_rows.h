@@ -12,7 +12,7 @@ inline std::string name_of(ops::RecurrentKind kind) { return ops::choice_name(ki
 // The public function.
 inline RecurrentResult run_layer(const ops::RecurrentAttrs& attrs, Tensors in) {
   const ops::RecurrentInputs index(attrs);
-  const auto optional = [&in](int i) -> std::optional<Arg> {
+  const auto optional = [&in](int i) -> std::optional<KeptArg> {
     if (i < 0) return {};
     return Arg(std::move(in[static_cast<std::size_t>(i)]));
   };

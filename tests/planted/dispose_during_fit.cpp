@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
     tn::Tensor y = tn::sum(x, {1}, {.keep_dims = true});
     model.fit(x, y,
               {.epochs = 20,
-               .callbacks = {nn::make_callback<Impatient>(planted)},
-               .verbose = nn::Verbose::silent});
+               .verbose = nn::Verbose::silent,
+               .callbacks = {nn::make_callback<Impatient>(planted)}});
     model.dispose();
     std::cout << "done\n";
   });

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     auto snapshots = std::make_shared<Snapshots>(x, planted);
     model.fit(
         x, y,
-        {.epochs = 20, .callbacks = {nn::Callback(snapshots)}, .verbose = nn::Verbose::silent});
+        {.epochs = 20, .verbose = nn::Verbose::silent, .callbacks = {nn::Callback(snapshots)}});
     std::cout << snapshots->kept.size() << "\n";
   });
 }

@@ -3,6 +3,9 @@
 //
 //   // Finds: growth
 //   tn::Tensor loss = ...;  // PLANTED
+//
+// "// Counts: 60" and "// Bytes: 240" say how many tensors the first of them is to name, and how
+// many bytes they hold.
 #pragma once
 
 #include <tenure/tenure.h>

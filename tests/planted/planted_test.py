@@ -57,6 +57,8 @@ class Planted(unittest.TestCase):
                             or pathlib.Path(each["file"]).name == source.name)]
             self.assertTrue(at_line, f"{problem} of line {lines[0]} is not among {found}")
             self.assertTrue(at_line[0]["remedy"])
+            if problem == expected[0][0]:
+                self.check_figures(text, at_line[0])
             if error:
                 self.assertNotEqual(done.returncode, 0)
                 if error in ("DisposedError", "InaccessibleTensorError"):
@@ -67,6 +69,11 @@ class Planted(unittest.TestCase):
                  [(problem, lines[0]) for problem, _ in expected]
                  and "OutOfMemoryError" not in each["title"]]
         self.assertEqual(wrong, [], "other lines were blamed as well")
+
+    def check_figures(self, text, finding):
+        for fact, key in (("Counts", "count"), ("Bytes", "bytes")):
+            for number in re.findall(rf"^// {fact}: (\d+)$", text, re.MULTILINE):
+                self.assertEqual(finding[key], int(number), finding["title"])
 
     def check_healthy(self, program, *arguments):
         done = recorded(program, self.recording, *arguments)

@@ -94,7 +94,7 @@ TEST(Chrome, the_last_counter_is_what_lives_at_the_end) {
 
 TEST(Chrome, errors_metrics_and_odd_text_are_sound_json) {
   MadeRun b;
-  b.raise(3, "DisposedError: add: \"x\"\n\xff\n");
+  b.raise(3, {"DisposedError", "add", "\"x\"\n\xff\n"});
   b.value("loss", 1, 0.5);
   b.value("loss", 2, std::numeric_limits<double>::quiet_NaN());
   b.value("loss", 3, std::numeric_limits<double>::infinity());

@@ -39,7 +39,7 @@ TEST(Growth, every_loss_of_a_plain_loop_kept_is_found_at_its_line) {
   EXPECT_EQ(line_of(b.run(), found[0]), 22u);
   EXPECT_EQ(found[0].count, 100u);
   EXPECT_EQ(found[0].bytes, 400u);
-  EXPECT_EQ(found[0].tensors.size(), 5u);
+  EXPECT_EQ(found[0].tensors, losses);
   EXPECT_EQ(found[0].title,
             "100 tensors from prog.cpp:22 (mean) alive together, 1 more with every turn of its "
             "loop: 400 B");
@@ -99,6 +99,64 @@ TEST(Growth, a_loop_that_is_one_line_is_found) {
   const std::vector<Finding> found = findings(b.run());
   ASSERT_EQ(found.size(), 1u) << texts(found);
   EXPECT_EQ(line_of(b.run(), found[0]), 3u);
+}
+
+// A third of the run leaves tensors behind, then comes other work; `uses` says when they are used.
+Ids leaked_early(MadeRun& b, auto&& use_in_turn, auto&& use_later) {
+  Ids leaked;
+  for (int i = 0; i < 100; ++i) {
+    b.work(4, 2);
+    leaked.push_back(b.make(5, {.op = "square", .bytes = 4096}));
+    use_in_turn(leaked.back());
+    b.work(6, 1);
+  }
+  for (int i = 0; i < 600; ++i) {
+    b.work(20, 1);
+    use_later(leaked[i % leaked.size()]);
+  }
+  return leaked;
+}
+
+TEST(Growth, that_stopped_is_found_where_nothing_used_the_tensors_again) {
+  for (const bool in_tidies : {false, true}) {
+    MadeRun b;
+    std::uint32_t tidy = kNone;
+    const auto next_turn = [&](std::uint32_t tensor) {
+      b.use(tensor);
+      if (!in_tidies) return;
+      if (tidy != kNone) b.end(tidy);
+      tidy = b.begin("tidy", "turn", 3);
+    };
+    leaked_early(b, next_turn, [](std::uint32_t) {});
+    if (in_tidies) b.end(tidy);
+    std::vector<Finding> found = findings(b.run());
+    std::erase_if(found, [](const Finding& each) { return each.problem != Problem::growth; });
+    ASSERT_EQ(found.size(), 1u) << texts(found);
+    EXPECT_EQ(line_of(b.run(), found[0]), 5u);
+    EXPECT_GE(found[0].count, 99u);
+    EXPECT_NE(found[0].remedy.find("nothing used them again"), std::string::npos);
+  }
+}
+
+TEST(Growth, is_not_a_list_that_is_built_first_and_used_by_the_rest) {
+  MadeRun b;
+  leaked_early(
+      b, [&](std::uint32_t tensor) { b.use(tensor); },
+      [&](std::uint32_t tensor) { b.use(tensor); });
+  EXPECT_HEALTHY(b);
+}
+
+TEST(Growth, that_stopped_is_not_claimed_where_uses_are_not_told) {
+  MadeRun b;
+  leaked_early(b, [](std::uint32_t) {}, [](std::uint32_t) {});
+  EXPECT_HEALTHY(b);
+}
+
+TEST(Growth, that_stopped_is_not_claimed_of_a_part_of_a_program) {
+  MadeRun b;
+  leaked_early(b, [&](std::uint32_t tensor) { b.use(tensor); }, [](std::uint32_t) {});
+  b.run().whole_process = false;
+  EXPECT_HEALTHY(b);
 }
 
 TEST(Growth, is_not_what_a_healthy_loop_holds) {
@@ -307,7 +365,7 @@ TEST(Growth, a_tensor_that_only_becomes_larger_is_found_when_memory_ran_out) {
   }
   b.die(all);
   EXPECT_HEALTHY(b);
-  b.raise(5, "OutOfMemoryError: concat: 163840 bytes");
+  b.raise(5, {"OutOfMemoryError", "concat", "163840 bytes"});
   const std::vector<Finding> found = findings(b.run());
   ASSERT_EQ(found.size(), 2u) << texts(found);
   EXPECT_EQ(found[0].problem, Problem::misused);

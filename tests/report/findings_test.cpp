@@ -183,10 +183,10 @@ TEST(Misused, an_error_about_a_life_is_found_at_the_line_of_the_use) {
   const std::uint32_t h = b.make(5, {.op = "tanh", .bytes = 16});
   b.die(h, "disposed", 6);
   b.raise(8,
-          "DisposedError: add: input 1 was disposed: float32 [4] (#1)\n\n  born ...\n\n  use it "
-          "before it is disposed.",
+          {"DisposedError", "add", "input 1 was disposed: float32 [4] (#1)",
+           "use it before it is disposed."},
           1);
-  b.raise(8, "DisposedError: add: input 1 was disposed: float32 [4] (#7)\n\n  born", 7);
+  b.raise(8, {"DisposedError", "add", "input 1 was disposed: float32 [4] (#7)"}, 7);
   const std::vector<Finding> found = findings(b.run());
   ASSERT_EQ(found.size(), 1u) << texts(found);
   EXPECT_EQ(found[0].problem, Problem::misused);
@@ -201,14 +201,33 @@ TEST(Misused, an_error_about_a_life_is_found_at_the_line_of_the_use) {
 TEST(Misused, the_first_tensor_of_JavaScript_has_the_id_0_and_an_error_about_none_another) {
   MadeRun b;
   const std::uint32_t h = b.make(5, {.op = "tanh", .bytes = 16});
-  b.raise(8, "DisposedError: neg: input 0 was disposed: float32 [4] (#0)", 0);
-  b.raise(9, "DisposedError: predict: model \"m\" was disposed", std::uint64_t{1} << 50);
+  b.raise(8, {"DisposedError", "neg", "input 0 was disposed: float32 [4] (#0)"}, 0);
+  b.raise(9, {"DisposedError", "predict", "model \"m\" was disposed"}, std::uint64_t{1} << 50);
   auto& run = b.run();
   run.tensors[h].id = 0;
   const std::vector<Finding> found = findings(run);
   ASSERT_EQ(found.size(), 2u) << texts(found);
   EXPECT_EQ(found[0].tensors, Ids{h});
   EXPECT_TRUE(found[1].tensors.empty());
+}
+
+TEST(Findings, of_a_program_in_JavaScript_advise_in_JavaScript) {
+  MadeRun b;
+  Ids all;
+  for (int i = 0; i < 100; ++i) all.push_back(b.make(3, {.op = "ones", .bytes = 4096}));
+  const std::uint32_t tidy = b.begin("tidy", "", 4);
+  b.make(5, {.bytes = 100});
+  b.end(tidy);
+  for (const Finding& each : findings(b.run())) {
+    EXPECT_EQ(each.remedy.find("tf."), std::string::npos) << each.remedy;
+  }
+  b.run().language = Language::javascript;
+  const std::vector<Finding> found = findings(b.run());
+  ASSERT_EQ(found.size(), 2u) << texts(found);
+  for (const Finding& each : found) {
+    EXPECT_NE(each.remedy.find("tensor.dispose()"), std::string::npos) << each.remedy;
+    EXPECT_EQ(each.remedy.find("destroy"), std::string::npos) << each.remedy;
+  }
 }
 
 TEST(Findings, errors_come_first_then_what_holds_most) {
@@ -218,7 +237,7 @@ TEST(Findings, errors_come_first_then_what_holds_most) {
   b.make(6, {.bytes = 3000});
   b.make(7, {.bytes = 200});
   b.end(scope);
-  b.raise(8, "TapeError: gradient: called before");
+  b.raise(8, {"TapeError", "gradient", "called before"});
   const std::vector<Finding> found = findings(b.run());
   ASSERT_EQ(found.size(), 4u) << texts(found);
   EXPECT_EQ(line_of(b.run(), found[0]), 8u);

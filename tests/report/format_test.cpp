@@ -13,6 +13,7 @@ namespace {
 
 using testing::line;
 using testing::message_of;
+using testing::StringSink;
 using testing::text;
 
 class Format : public testing::Recorded {};
@@ -45,7 +46,8 @@ std::string written() {
   writer.write<events::Value>(23, 1, {writer.string("loss"), 3, 0.125});
   writer.write<events::PoolSize>(24, 1, {4096, 64});
   writer.write<events::Budget>(25, 1, {1 << 20});
-  writer.write<events::Raised>(26, 1, {writer.string("DisposedError: ..."), site, 41});
+  writer.write<events::RaisedText>(
+      26, 1, {writer.string("DisposedError: add: gone\n\n  born\n\n  keep it."), site, 41});
   writer.write<events::Death>(
       30, 0, {1, writer.string("scope_exit"), site, writer.string("tidy \"step\" ended")});
   writer.write<events::Free>(31, 0, {1, {64}, {64}});
@@ -96,8 +98,58 @@ TEST_F(Format, a_writer_needs_no_runtime) {
   EXPECT_EQ(run.pool[0].pooled, 64u);
   ASSERT_EQ(run.raised.size(), 1u);
   EXPECT_EQ(run.raised[0].tensor, 41u);
+  EXPECT_EQ(run.strings[run.raised[0].type], "DisposedError");
+  EXPECT_EQ(run.strings[run.raised[0].op], "add");
+  EXPECT_EQ(run.strings[run.raised[0].problem], "gone");
+  EXPECT_EQ(run.strings[run.raised[0].remedy], "keep it.");
   ASSERT_EQ(run.spans.size(), 1u);
   EXPECT_EQ(run.spans[0].end, 32);
+}
+
+TEST_F(Format, errors_come_in_their_parts) {
+  StringSink sink;
+  Writer writer(sink, {.program = "a.out", .version = "1"});
+  writer.write<events::Raised>(5, 0,
+                               {.type = writer.string("TapeError"),
+                                .op = writer.string("gradient"),
+                                .problem = writer.string("asked twice: of one"),
+                                .remedy = writer.string("ask once."),
+                                .text = writer.string("TapeError: ..."),
+                                .site = {},
+                                .tensor = 3});
+  writer.close(9);
+  const report::Run run = read(sink.text);
+  ASSERT_EQ(run.raised.size(), 1u);
+  EXPECT_EQ(run.strings[run.raised[0].problem], "asked twice: of one");
+  EXPECT_EQ(run.strings[run.raised[0].remedy], "ask once.");
+  EXPECT_EQ(run.raised[0].site, kNone);
+}
+
+TEST_F(Format, the_language_is_told_or_known_by_the_program) {
+  const auto language = [&](const char* program, const char* told) {
+    StringSink sink;
+    Writer writer(sink, {.program = program, .version = "1"});
+    if (told != nullptr) writer.write<events::Language>(0, 0, {writer.string(told)});
+    writer.close(9);
+    return read(sink.text).language;
+  };
+  EXPECT_EQ(language("./train", nullptr), Language::cpp);
+  EXPECT_EQ(language("node train.js", nullptr), Language::javascript);
+  EXPECT_EQ(language("https://example.org", "javascript"), Language::javascript);
+  EXPECT_EQ(language("https://example.org", "a later one"), Language::cpp);
+}
+
+TEST_F(Format, a_last_use_is_so_long_before_its_event) {
+  StringSink sink;
+  Writer writer(sink, {.program = "node train.js", .version = "1"});
+  writer.write<events::Allocate>(10, 0, {1, {64}, {64}});
+  writer.write<events::Birth>(11, 0, {.holder = 1, .id = {7}, .storage = {1}});
+  writer.write<events::LastUse>(50, 0, {.holder = 1, .ago = 30});
+  writer.write<events::LastUse>(51, 0, {.holder = 99, .ago = 1});
+  writer.close(60, true);
+  const report::Run run = read(sink.text);
+  ASSERT_EQ(run.tensors.size(), 1u);
+  EXPECT_EQ(run.tensors[0].used, 20);
 }
 
 TEST_F(Format, a_file_is_read_as_its_bytes_are) {

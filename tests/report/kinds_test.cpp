@@ -254,7 +254,7 @@ TEST(KindsInWriting, the_bytes_of_every_kind_stay_what_they_were) {
   const Text loss = writer.string("loss");
   writer.write<events::Value>(23, 1, {loss, 3, -0.125});
   const Text error = writer.string("DisposedError: ...");
-  writer.write<events::Raised>(26, 1, {error, site, 41});
+  writer.write<events::RaisedText>(26, 1, {error, site, 41});
   writer.write<events::Move>(27, 0, {2, 1, true});
   writer.write<events::Move>(28, 0, {2, 2, false});
   const Text by = writer.string("tidy \"step\" ended"), cause = writer.string("scope_exit");

@@ -118,9 +118,18 @@ class MadeRun {
     std::erase(open_, span);
   }
 
-  void raise(int line, const std::string& text, std::uint64_t tensor = 0) {
-    run_.raised.push_back({tick(), string(text), site(line), tensor});
+  struct Fault {
+    std::string type;
+    std::string op;
+    std::string problem;
+    std::string remedy = {};
+  };
+  void raise(int line, const Fault& fault, std::uint64_t tensor = 0) {
+    run_.raised.push_back(
+        {tick(), string(fault.type), string(fault.op), string(fault.problem), string(fault.remedy),
+         string(fault.type + ": " + fault.op + ": " + fault.problem), site(line), tensor});
   }
+  void use(std::uint32_t tensor) { run_.tensors[tensor].used = tick(); }
   void value(const std::string& name, std::uint64_t step, double value) {
     run_.values.push_back({string(name), tick(), step, value});
   }

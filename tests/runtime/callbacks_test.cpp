@@ -63,6 +63,19 @@ TEST(Callbacks, a_warning_sink_may_set_another) {
   EXPECT_EQ(second, 1);
 }
 
+TEST(Callbacks, what_a_warning_sink_throws_goes_no_further) {
+  static float values[4] = {};
+  const WarningSink sink([](std::string_view) { throw std::runtime_error("sink"); });
+  ::testing::internal::CaptureStderr();
+  Tensor outside = from_buffer(values, {4}, [] { throw std::runtime_error("deleter"); });
+  outside.dispose();
+  auto twice = function("twice", [](Tensor x) { return x * 2; }, {.most_traces = 1});
+  for (int n = 1; n < 4; ++n) twice(ones({n}));
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_HAS(told, "deleter");
+  EXPECT_HAS(told, "the warning sink failed: sink");
+}
+
 TEST(Callbacks, a_warning_sink_that_warns_is_not_called_again) {
   int warnings = 0;
   const WarningSink sink([&](std::string_view) {
@@ -195,7 +208,7 @@ TEST(Callbacks, deleters_of_captures_may_use_the_function_that_lets_go_of_them) 
 
 TEST(Callbacks, generators_maps_and_callbacks_may_use_the_library) {
   struct Asks : nn::CallbackBase {
-    void on_batch_end(nn::Training& training, const nn::Logs&) override {
+    void on_train_batch_end(nn::Training& training, const nn::Logs&) override {
       ask_everything();
       (void)training.model().predict(ones({1, 2}));
       (void)training.model().get_weights();
@@ -217,7 +230,7 @@ TEST(Callbacks, generators_maps_and_callbacks_may_use_the_library) {
                                     return batch;
                                   })
                                   .prefetch(1);
-  model.fit(batches, {.callbacks = {nn::make_callback<Asks>()}, .verbose = nn::Verbose::silent});
+  model.fit(batches, {.verbose = nn::Verbose::silent, .callbacks = {nn::make_callback<Asks>()}});
 }
 
 TEST(Callbacks, a_layer_may_ask_the_model_that_it_is_added_to) {

@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <future>
 #include <thread>
 
+#include "memory/ledger.h"
 #include "report/recorded.h"
 #include "support/child.h"
 #include "support/expect.h"
+#include "tensor/access.h"
 
 // What threads of the parent held is no leak of a child, which has none of them.
 #if defined(TENURE_ASAN)
@@ -229,6 +232,57 @@ TEST_F(Fork, a_child_does_not_write_into_the_recording_of_its_parent) {
   EXPECT_FALSE(run.cut_short);
 }
 
+// Whatever a thread of a recorded process is in the middle of: a new ring, a kind of span that
+// nobody had named, an event of a scope.
+TEST_F(Fork, a_child_made_while_others_record_makes_a_recording_of_its_own) {
+  if (!testing::kCanForkAmongThreads) GTEST_SKIP() << "AddressSanitizer's allocator may hang";
+  std::vector<std::string> kinds;  // to tell them apart takes time
+  for (char c = 'a'; c <= 'z'; ++c) kinds.push_back(std::string(50'000, 'x') + c);
+  std::atomic<bool> stop = false;
+  const Recording recording(at("parent.tenure"));
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (std::size_t i = 0; !stop; ++i) {
+        const RecordedSpan span(kinds[i % kinds.size()], "of the parent");
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    while (!stop) std::thread([] { record_value("loss", 1.0, 1); }).join();
+  });
+  for (int i = 0; i < 30 && !HasFailure(); ++i) {
+    in_child([&] {
+      const std::string path = at("child.tenure");
+      {
+        const Recording own(path);
+        const RecordedSpan span("phase", "of the child");
+        (void)(ones({3}) * 2);
+      }
+      EXPECT_EQ(testing::spans(report::read_run(path), "phase").size(), 1u);
+    });
+  }
+  stop = true;
+}
+
+TEST_F(Fork, a_child_reads_the_error_that_another_thread_was_reading) {
+  if (!testing::kCanForkAmongThreads) GTEST_SKIP() << "AddressSanitizer's allocator may hang";
+  constexpr int kLines = 20'000;  // the text takes its time
+  for (int i = 0; i < 4 && !HasFailure(); ++i) {
+    const ValueError error(
+        describe("test: much to tell")
+            .told(std::vector<ErrorLine>(kLines, {"line", "a.cpp:1", "x", ""}), "read it all."));
+    std::atomic<bool> begun = false;
+    std::jthread reader([&] {
+      begun = true;
+      begun.notify_all();
+      EXPECT_HAS(error.what(), "read it all");
+    });
+    begun.wait(false);
+    in_child([&] { EXPECT_HAS(error.what(), "read it all"); });
+  }
+}
+
 TEST_F(Fork, a_tape_that_another_thread_was_using_records_no_more_in_the_child) {
   const Tensor x = full({3}, 2.f);
   GradientTape tape({.persistent = true});
@@ -256,6 +310,119 @@ TEST_F(Fork, a_tape_that_another_thread_was_using_records_no_more_in_the_child) 
   stage = 2;
   stage.notify_all();
   other.join();
+}
+
+TEST_F(Fork, a_model_that_a_job_of_the_parent_trains_is_free_in_the_child) {
+  std::atomic<int> stage = 0;
+  struct Hold final : nn::CallbackBase {
+    explicit Hold(std::atomic<int>& at) : stage(at) {}
+    void on_train_batch_end(nn::Training&, const nn::Logs&) override {
+      stage = 1;
+      stage.notify_all();
+      stage.wait(1);
+    }
+    std::atomic<int>& stage;
+  };
+  const nn::Sequential model({nn::Dense({.units = 2, .input_shape = {3}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor x = ones({4, 3}), y = ones({4, 2});
+  Job<nn::History> job = model.fit_async(
+      x, y, {.verbose = nn::Verbose::silent, .callbacks = {nn::make_callback<Hold>(stage)}});
+  stage.wait(0);
+  EXPECT_THROW(model.dispose(), BusyError);
+  in_child([&] {
+    EXPECT_THROW(job.get(), CancelledError);
+    model.train_on_batch(x, y);
+    model.evaluate(x, y);
+    model.fit(x, y, {.verbose = nn::Verbose::silent});
+    model.fit_async(x, y, {.verbose = nn::Verbose::silent}).get();
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    model.dispose();
+  });
+  EXPECT_THROW(model.dispose(), BusyError) << "in the parent it is being trained";
+  stage = 2;
+  stage.notify_all();
+  job.get();
+}
+
+TEST_F(Fork, a_fit_whose_callback_forks_keeps_its_model_busy_in_the_child) {
+  const nn::Sequential model({nn::Dense({.units = 2, .input_shape = {3}})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  struct Forks final : nn::CallbackBase {
+    void on_train_batch_end(nn::Training& training, const nn::Logs&) override {
+      in_child([&] { EXPECT_THROW(nn::Model(training.model()).dispose(), BusyError); });
+    }
+  };
+  model.fit(ones({2, 3}), ones({2, 2}),
+            {.verbose = nn::Verbose::silent, .callbacks = {nn::make_callback<Forks>()}});
+}
+
+TEST_F(Fork, a_session_that_others_work_in_can_be_closed_in_the_child) {
+  std::atomic<int> inside = 0;
+  std::atomic<bool> open = false;
+  Session session({.name = "shared"});
+  const auto wait = [&] {
+    inside++;
+    inside.notify_all();
+    open.wait(false);
+  };
+  std::thread thread([&] { session.run(wait); });
+  Job<int> task = session.run([&] {
+    return start([&]() -> Task<int> {
+      wait();
+      co_return 1;
+    });
+  });
+  for (int n = inside; n < 2; n = inside) inside.wait(n);
+  EXPECT_THROW(session.close(), BusyError);
+  session.run([&] {
+    in_child([&] { EXPECT_THROW(session.close(), BusyError) << "its own thread is inside"; });
+  });
+  in_child([&] {
+    const Tensor x = session.run([] { return ones({3}); });
+    EXPECT_EQ(session.close().disposed.size(), 1u);
+    EXPECT_TRUE(x.is_disposed());
+  });
+  EXPECT_THROW(session.close(), BusyError);
+  open = true;
+  open.notify_all();
+  thread.join();
+  task.get();
+  session.close();
+}
+
+TEST_F(Fork, a_tensor_that_an_operation_of_another_thread_uses_can_be_given_away_in_the_child) {
+  Tensor x = ones({64});
+  detail::Header& header = *detail::Access::header(x);
+  ASSERT_TRUE(detail::try_pin(header));  // as an operation that is under way does
+  auto twice = function("twice", [](Tensor in) { return in * 2; });
+  twice(ones({64}));
+  in_child([&] {
+    EXPECT_EQ(floats(twice(donate(x)))[0], 2.f);
+    EXPECT_TRUE(x.is_disposed());
+  });
+  detail::unpin(header);
+  EXPECT_EQ(floats(twice(x))[0], 2.f);
+}
+
+TEST_F(Fork, a_tensor_that_another_thread_was_looking_at_dies_in_the_child) {
+  Tensor x = ones({1000});
+  std::promise<void> looked, forked;
+  std::jthread looking([&] {
+    detail::for_each_header([&](detail::Header& header) {
+      if (header.id != x.id()) return;
+      looked.set_value();
+      forked.get_future().wait();
+    });
+  });
+  looked.get_future().wait();
+  in_child([&] {
+    EXPECT_EQ(x.story().handles, 1u);
+    const std::size_t live = memory().live_bytes;
+    x = {};
+    EXPECT_EQ(memory().live_bytes, live - 4000);
+  });
+  forked.set_value();
 }
 
 // Whatever others are in the middle of: the child has all of the library for itself.

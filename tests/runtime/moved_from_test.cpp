@@ -81,6 +81,29 @@ TEST(MovedFrom, L6_a_variable_and_a_tensor_say_so) {
       [&] { transfer(x, Session::process()); });
 }
 
+TEST(MovedFrom, L6_lookups_of_text_say_so) {
+  nn::StringLookup lookup({.vocabulary = {"a"}});
+  nn::TextVectorization words({.vocabulary = {"a"}});
+  nn::Hashing hashing({.num_bins = 2});
+  const nn::StringLookup lookup_taken = std::move(lookup);
+  const nn::TextVectorization words_taken = std::move(words);
+  const nn::Hashing hashing_taken = std::move(hashing);
+  const nn::Text text{.strings = {"a"}};
+  expect_empty(
+      "StringLookup", [&] { lookup(text); }, [&] { lookup.get_vocabulary(); },
+      [&] { lookup.vocabulary_size(); }, [&] { lookup.to_inputs(); }, [&] { lookup.to_targets(); },
+      [&] { lookup.adapt({"a"}); }, [&] { lookup.set_vocabulary({"a"}); },
+      [&] { lookup.strings(tensor({0})); }, [&] { lookup.save("file"); });
+  expect_empty(
+      "TextVectorization", [&] { words(text); }, [&] { words.get_vocabulary(); },
+      [&] { words.vocabulary_size(); }, [&] { words.to_inputs(); }, [&] { words.to_targets(); },
+      [&] { words.adapt({"a"}); }, [&] { words.set_vocabulary({"a"}); }, [&] { words.tokens("a"); },
+      [&] { words.save("file"); });
+  expect_empty(
+      "Hashing", [&] { hashing(text); }, [&] { hashing.to_inputs(); },
+      [&] { hashing.to_targets(); });
+}
+
 TEST(MovedFrom, L6_a_dataset_says_so) {
   nn::Dataset dataset = nn::Dataset::from_tensors(ones({4, 2}));
   nn::Dataset taken = std::move(dataset);
@@ -89,9 +112,14 @@ TEST(MovedFrom, L6_a_dataset_says_so) {
       [&] { dataset.map([](nn::Batch batch) { return batch; }); },
       [&] { dataset.filter([](const nn::Batch&) { return true; }); },
       [&] { dataset.concatenate(taken); }, [&] { taken.concatenate(dataset); },
-      [&] { dataset.unbatch(); }, [&] { dataset.repeat(2); }, [&] { dataset.take(1); },
-      [&] { dataset.skip(1); }, [&] { dataset.prefetch(1); }, [&] { dataset.size(); },
-      [&] { dataset.iterate(); }, [&] { dataset.iterate(1); },
+      [&] { dataset.padded_batch(2); }, [&] { dataset.window(2); }, [&] { dataset.enumerate(); },
+      [&] { dataset.cache(); }, [&] { dataset.cache("file"); },
+      [&] { nn::Dataset::zip(dataset, taken); }, [&] { nn::Dataset::zip(taken, dataset); },
+      [&] { dataset.flat_map([&](nn::Batch) { return taken; }); },
+      [&] { dataset.interleave([&](nn::Batch) { return taken; }); }, [&] { dataset.unbatch(); },
+      [&] { dataset.repeat(2); }, [&] { dataset.take(1); }, [&] { dataset.skip(1); },
+      [&] { dataset.prefetch(1); }, [&] { dataset.size(); }, [&] { dataset.iterate(); },
+      [&] { dataset.iterate(1); },
       [&] {
         for (nn::Batch& batch : dataset) (void)batch;
       });

@@ -7,10 +7,16 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "report/recorded.h"
+#include "nn/config.h"
+#include "nn/loss_spec.h"
+#include "nn/metric.h"
+#include "nn/parts.h"
+#include "runtime/user_lines.h"
 #include "tenure/tenure.h"
 
 namespace tenure::testing {
@@ -18,81 +24,9 @@ namespace {
 
 constexpr nn::Verbose kSilent = nn::Verbose::silent;
 
-const std::string& this_file() {
-  static const std::string name = std::filesystem::path(here().file_name()).filename();
-  return name;
-}
-
-// Places of the form file:line, and "(unknown)", that are none of this file.
-std::vector<std::string> foreign_lines(const std::string& text) {
-  static const std::regex place(R"(([A-Za-z0-9_.+-]+\.(?:cpp|h|hpp|cc)):\d+|\(unknown\))");
-  std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), place), end; at != end; ++at) {
-    if ((*at)[1].str() != this_file()) found.push_back(at->str());
-  }
-  return found;
-}
-
-class UserLines : public Recorded {
+class UserLines : public UserLinesOf {
  protected:
-  // Runs what may fail with one of the library's errors; every line in it is one of this file.
-  bool failed(const char* what, const std::function<void()>& code) {
-    try {
-      code();
-      return false;
-    } catch (const Error& error) {
-      for (const std::string& line : foreign_lines(error.what())) {
-        ADD_FAILURE() << what << " tells of " << line << ":\n" << error.what();
-      }
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << what << ": " << error.what();
-    }
-    return true;
-  }
-  void fails(const char* what, const std::function<void()>& code) {
-    EXPECT_TRUE(failed(what, code)) << what << ": nothing was thrown";
-  }
-  // Dies with a story.
-  void tells(const char* what, const Tensor& tensor) {
-    if (!tensor.defined()) return;
-    for (const std::string& line : foreign_lines(tensor.story().text())) {
-      ADD_FAILURE() << what << " tells of " << line << ":\n" << tensor.story().text();
-    }
-  }
-  void tells(const char* what, const std::vector<Tensor>& tensors) {
-    for (const Tensor& tensor : tensors) tells(what, tensor);
-  }
-  // Every event of a recording that has a place has one in this file.
-  void expect_ours(const report::Run& run) {
-    std::map<std::string, int> foreign;
-    const auto check = [&](const char* what, std::uint32_t site, const std::string& op) {
-      if (site == report::kNone) {
-        ++foreign[std::string(what) + " nowhere, " + op];
-        return;
-      }
-      if (file(run, site) == this_file()) return;
-      ++foreign[std::string(what) + " " + file(run, site) + ":" + std::to_string(line(run, site)) +
-                ", " + op];
-    };
-    for (const report::TensorLife& life : run.tensors) {
-      if (life.before) continue;
-      check("born", life.birth_site,
-            text(run, life.op) + " " + text(run, life.shape) + " " + text(run, life.owner));
-      if (life.death_site != report::kNone) check("died", life.death_site, text(run, life.cause));
-    }
-    for (const report::OpRun& op : run.ops) check("ran", op.site, text(run, op.op));
-    for (const report::Span& span : run.spans) {
-      check("span", span.site, text(run, span.kind) + " " + text(run, span.name));
-    }
-    for (const report::Raised& raised : run.raised) check("raised", raised.site, "");
-    for (const auto& [what, times] : foreign) ADD_FAILURE() << times << " times: " << what;
-  }
-  report::Run recorded(const std::function<void()>& code) {
-    report::Run run = record(code);
-    EXPECT_GT(run.tensors.size(), 0u);
-    expect_ours(run);
-    return run;
-  }
+  UserLines() : UserLinesOf(std::source_location::current()) {}
 };
 
 Tensor ramp(const Shape& shape, std::source_location site = std::source_location::current()) {
@@ -169,6 +103,7 @@ std::vector<LayerCase> all_layers() {
   add(nn::GlobalAveragePooling1D(), {line});
   add(nn::GlobalAveragePooling2D(), {plane});
   add(nn::Dropout({.rate = 0.5}), {{2, 3}});
+  add(nn::Dropout({.rate = 0.5, .seed = 1}), {{2, 3}});
   add(nn::AlphaDropout({.rate = 0.5}), {{2, 3}});
   add(nn::SpatialDropout1D({.rate = 0.5}), {line});
   add(nn::SpatialDropout2D({.rate = 0.5}), {plane});
@@ -178,10 +113,26 @@ std::vector<LayerCase> all_layers() {
   add(nn::BatchNormalization(), {plane});
   add(nn::LayerNormalization(), {{2, 3}});
   add(nn::GroupNormalization({.groups = 3}), {plane});
+  add(nn::RMSNormalization(), {{2, 3}});
+  add(nn::UnitNormalization(), {{2, 3}});
+  add(nn::SpectralNormalization(nn::Dense({.units = 4})), {{2, 3}});
+  add(nn::Normalization(), {{2, 3}});
+  add(nn::Identity(), {{2, 3}});
+  add(nn::EinsumDense({.equation = "...x,xy->...y", .output_shape = {4}, .bias_axes = "y"}),
+      {line});
+  add(nn::RandomFlip({.seed = 1}), {plane});
+  add(nn::RandomRotation({.factor = 0.1}), {plane});
+  add(nn::RandomZoom({.height_factor = 0.1}), {plane});
+  add(nn::RandomTranslation({.height_factor = 0.1, .width_factor = 0.1}), {plane});
+  add(nn::RandomCrop({.height = 4, .width = 4}), {plane});
+  add(nn::RandomContrast({.factor = 0.5}), {plane});
+  add(nn::RandomBrightness({.factor = 0.5}), {plane});
   add(nn::Rescaling({.scale = 0.5}), {plane});
   add(nn::Resizing({.height = 4, .width = 4}), {plane});
   add(nn::CenterCrop({.height = 4, .width = 4}), {plane});
   add(nn::MultiHeadAttention({.num_heads = 2, .key_dim = 4}), {line, line});
+  add(nn::GroupedQueryAttention({.head_dim = 4, .num_query_heads = 2, .num_key_value_heads = 1}),
+      {line, line});
   add(nn::Attention(), {line, line});
   add(nn::AdditiveAttention(), {line, line});
   add(nn::SimpleRNN({.units = 4, .return_sequences = true}), {line});
@@ -192,7 +143,38 @@ std::vector<LayerCase> all_layers() {
   add(nn::Bidirectional(nn::LSTM({.units = 3})), {line});
   add(nn::TimeDistributed(nn::Dense({.units = 4})), {line});
   add(nn::ConvLSTM2D({.filters = 2, .kernel_size = {3}}), {{2, 3, 6, 6, 2}});
+  add(nn::RNN(nn::ConvLSTM2DCell({.filters = 2, .kernel_size = {3}})), {{2, 3, 6, 6, 2}});
+  add(nn::RNN(nn::SimpleRNNCell({.units = 3})), {line});
+  add(nn::Cropping3D(), {space});
+  add(nn::SpatialDropout3D({.rate = 0.5}), {space});
+  add(nn::GlobalMaxPooling3D(), {space});
+  add(nn::GlobalAveragePooling3D(), {space});
+  add(nn::Discretization({.bin_boundaries = {0.1, 0.2}}), {{2, 3}});
+  add(nn::CategoryEncoding({.num_tokens = 4}), {{2, 3}});
   return cases;
+}
+
+std::vector<std::string> split(const std::string& names) {
+  std::vector<std::string> list;
+  std::istringstream text(names);
+  for (std::string name; text >> name;) {
+    if (name.ends_with(',')) name.pop_back();
+    list.push_back(name);
+  }
+  return list;
+}
+
+void add_names(const nn::Layer& layer, std::set<std::string>& names) {
+  names.insert(layer.class_name());
+  for (const nn::Layer& inner : layer.layers()) add_names(inner, names);
+}
+
+TEST(UserLinesOfLayers, are_of_all_that_there_are) {
+  std::set<std::string> names{"Operation"};  // of functional models, below
+  for (const LayerCase& each : all_layers()) add_names(each.layer, names);
+  for (const std::string& name : nn::detail::layer_names()) {
+    EXPECT_TRUE(names.contains(name)) << name << " is missing in all_layers()";
+  }
 }
 
 TEST_F(UserLines, of_every_layer_called_trained_and_disposed) {
@@ -297,21 +279,18 @@ TEST_F(UserLines, of_parts_that_are_called_by_themselves) {
 TEST_F(UserLines, of_every_optimizer) {
   recorded([&] {
     const nn::Schedule decay = nn::ExponentialDecay({.initial_learning_rate = 0.1});
-    const std::vector<nn::Optimizer> optimizers{
+    std::vector<nn::Optimizer> optimizers{
         nn::SGD({.learning_rate = decay, .momentum = 0.9, .nesterov = true}),
         nn::Adam({.learning_rate = 0.1, .amsgrad = true}),
-        nn::AdamW(),
-        nn::Adamax(),
-        nn::Nadam(),
         nn::RMSprop({.momentum = 0.5, .centered = true}),
-        nn::Adagrad(),
-        nn::Adadelta(),
-        nn::Lion(),
         nn::SGD({.learning_rate = nn::CosineDecayRestarts(
                      {.initial_learning_rate = 0.1, .first_decay_steps = 2}),
                  .clipnorm = 1.0}),
         nn::SGD({.global_clipnorm = 1.0}),
         nn::SGD({.clipvalue = 1.0})};
+    for (const std::string& name : split(nn::detail::optimizer_names())) {
+      optimizers.push_back(nn::Optimizer(name));
+    }
     for (const nn::Optimizer& optimizer : optimizers) {
       SCOPED_TRACE(optimizer.class_name());
       const std::string class_name = optimizer.class_name();
@@ -344,10 +323,12 @@ TEST_F(UserLines, of_every_loss_and_metric) {
   recorded([&] {
     const Tensor labels = ramp({4, 3}), guesses = softmax(ramp({4, 3}));
     const Tensor classes = cast(ramp({4}) * 50, DType::int32);
-    for (const char* name :
-         {"mse", "mae", "mape", "msle", "binary_crossentropy", "categorical_crossentropy",
-          "kl_divergence", "poisson", "cosine_similarity", "log_cosh", "hinge", "squared_hinge",
-          "categorical_hinge", "huber"}) {
+    const std::set<std::string> of_other_inputs{
+        "sparse_categorical_crossentropy",      "ctc", "circle", "dice", "tversky",
+        "categorical_generalized_cross_entropy"};
+    for (const std::string& each : split(nn::detail::loss_names())) {
+      if (of_other_inputs.contains(each)) continue;
+      const char* name = each.c_str();
       SCOPED_TRACE(name);
       const nn::Loss loss(name);
       tells(name, loss(labels, guesses));
@@ -361,16 +342,39 @@ TEST_F(UserLines, of_every_loss_and_metric) {
       fails(name, [&] { loss(gone, guesses); });
     }
     tells("sparse", nn::Loss("sparse_categorical_crossentropy")(classes, guesses));
-    for (const char* name : {"accuracy", "binary_accuracy", "categorical_accuracy", "mse", "mae",
-                             "top_k_categorical_accuracy", "cosine_similarity", "precision",
-                             "recall", "auc", "true_positives", "kl_divergence"}) {
+    tells("generalized", nn::CategoricalGeneralizedCrossEntropy()(classes, guesses));
+    tells("ctc", nn::CTC()(expand_dims(classes, 1) * 0 + 1, ramp({4, 5, 3})));
+    fails("ctc", [&] { nn::CTC()(classes, ramp({4, 5, 3})); });
+    tells("circle", nn::Circle()(classes, guesses));
+    tells("dice", nn::Dice()(labels, guesses));
+    fails("dice", [&] { nn::Dice()(labels, guesses, ramp({4})); });
+    tells("tversky", nn::Tversky({.axis = {1}})(labels, guesses));
+    const std::set<std::string> of_classes{"sparse_categorical_accuracy",
+                                           "sparse_top_k_categorical_accuracy"};
+    const std::map<std::string, nn::Metric> with_settings{
+        {"io_u", nn::IoU({.num_classes = 3, .target_class_ids = {0}})},
+        {"mean_io_u", nn::MeanIoU({.num_classes = 3})},
+        {"one_hot_io_u", nn::OneHotIoU({.num_classes = 3, .target_class_ids = {0}})},
+        {"one_hot_mean_io_u", nn::OneHotMeanIoU({.num_classes = 3})},
+        {"sensitivity_at_specificity", nn::SensitivityAtSpecificity({.specificity = 0.5})},
+        {"specificity_at_sensitivity", nn::SpecificityAtSensitivity({.sensitivity = 0.5})},
+        {"precision_at_recall", nn::PrecisionAtRecall({.recall = 0.5})},
+        {"recall_at_precision", nn::RecallAtPrecision({.precision = 0.5})}};
+    const std::string all = "accuracy, " + nn::detail::mean_metric_names() + ", " +
+                            nn::detail::confusion_metric_names() + ", " +
+                            nn::detail::class_metric_names() + ", " +
+                            nn::detail::regression_metric_names() + ", " + nn::detail::loss_names();
+    for (const std::string& each : split(all)) {
+      if (each == "mean" || each == "sum") continue;  // of values, below
+      if (of_other_inputs.contains(each)) continue;
+      const char* name = each.c_str();
       SCOPED_TRACE(name);
-      nn::Metric metric(name);
-      if (std::string(name) == "accuracy") {
-        metric = metric.resolved(nn::Loss("binary_crossentropy"), {4, 3});
-      }
-      metric.update(labels, guesses);
-      metric.update(labels, guesses, ramp({4}));
+      const auto settings = with_settings.find(each);
+      nn::Metric metric = settings != with_settings.end() ? settings->second : nn::Metric(name);
+      if (each == "accuracy") metric = metric.resolved(nn::Loss("binary_crossentropy"), {4, 3});
+      const Tensor& y_true = of_classes.contains(each) ? classes : labels;
+      metric.update(y_true, guesses);
+      metric.update(y_true, guesses, ramp({4}));
       (void)metric.result();
       (void)metric.results();
       for (const Variable& part : metric.variables()) tells(name, part.read());
@@ -418,6 +422,17 @@ TEST_F(UserLines, of_every_dataset) {
     go_through("take", examples.batch(4).skip(1).take(1));
     go_through("concatenate", examples.batch(4).concatenate(examples.batch(3)));
     go_through("prefetch", examples.batch(4).prefetch(2));
+    go_through("parallel map", examples.batch(4).map([](nn::Batch batch) { return batch; },
+                                                     {.num_parallel_calls = 2}));
+    go_through("window", examples.window(4, {.shift = 2}));
+    go_through("padded batch", examples.padded_batch(5));
+    go_through("zip", nn::Dataset::zip(nn::Dataset::from_tensors(x), nn::Dataset::from_tensors(y)));
+    go_through("enumerate", examples.enumerate());
+    go_through("flat map", examples.batch(4).flat_map([&](const nn::Batch&) { return examples; }));
+    const nn::Dataset kept = examples.batch(4).cache();
+    go_through("filling a cache", kept);
+    go_through("cache", kept);
+    go_through("timeseries", nn::Dataset::from_timeseries(x, y, {.sequence_length = 3}).batch(2));
     go_through("range", nn::Dataset::from_range(std::vector<std::pair<Tensor, Tensor>>{
                             {ramp({2, 3}), ramp({2, 1})}, {ramp({2, 3}), ramp({2, 1})}}));
     go_through("generator", nn::Dataset::from_generator([] {
@@ -477,6 +492,8 @@ nn::Sequential classifier() {
 }
 
 TEST_F(UserLines, of_training_and_prediction) {
+  const std::string folder = ::testing::TempDir() + "tenure_user_lines";
+  std::filesystem::create_directories(folder);
   recorded([&] {
     const Tensor x = ramp({24, 3}), y = softmax(ramp({24, 2}));
     for (const bool eager : {false, true}) {
@@ -487,14 +504,21 @@ TEST_F(UserLines, of_training_and_prediction) {
                      .accumulate = eager ? 1 : 2,
                      .eager = eager});
       model.fit(x, y,
-                {.epochs = 2,
-                 .batch_size = 8,
+                {.batch_size = 8,
+                 .epochs = 2,
+                 .verbose = kSilent,
+                 .callbacks = {nn::make_callback<Watches>(),
+                               nn::EarlyStopping({.restore_best_weights = true}),
+                               nn::ReduceLROnPlateau({.patience = 1, .min_delta = 100}),
+                               nn::LearningRateScheduler([](int, double rate) { return rate / 2; }),
+                               nn::ModelCheckpoint({.filepath = folder + "/{epoch}"}),
+                               nn::CSVLogger({folder + "/log.csv"}), nn::LambdaCallback({}),
+                               nn::BackupAndRestore({.backup_dir = folder + "/backup"}),
+                               nn::TensorBoard({.log_dir = folder, .histogram_freq = 1}),
+                               nn::TerminateOnNaN()},
                  .validation_split = 0.25,
                  .class_weight = {{0, 1.0}, {1, 2.0}},
-                 .sample_weight = ones({24}),
-                 .callbacks = {nn::make_callback<Watches>(), nn::EarlyStopping(),
-                               nn::ReduceLROnPlateau(), nn::TerminateOnNaN()},
-                 .verbose = kSilent});
+                 .sample_weight = ones({24})});
       model.fit(nn::Dataset::from_tensors(x, y).shuffle().batch(7).prefetch(2),
                 {.verbose = kSilent});
       model.fit_async(x, y, {.verbose = kSilent}).get();
@@ -526,6 +550,26 @@ TEST_F(UserLines, of_training_and_prediction) {
       fails("weight", [&] { kernel.read(); });
     }
   });
+  std::filesystem::remove_all(folder);
+}
+
+// A callback is a function: those that the header declares are in the test above.
+TEST(UserLinesOfCallbacks, are_of_all_that_there_are) {
+  const auto text_of = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string header =
+      text_of(std::string(TENURE_SOURCE_DIR) + "/include/tenure/nn/callbacks.h");
+  const std::string test =
+      text_of(std::string(TENURE_SOURCE_DIR) + "/tests/runtime/user_lines_test.cpp");
+  const std::regex declared(R"(TENURE_API Callback\s+(\w+)\()");
+  int count = 0;
+  for (std::sregex_iterator at(header.begin(), header.end(), declared), end; at != end; ++at) {
+    EXPECT_NE(test.find("nn::" + (*at)[1].str() + "("), test.npos) << (*at)[1];
+    ++count;
+  }
+  EXPECT_GE(count, 9);
 }
 
 TEST_F(UserLines, of_functional_models) {
@@ -676,6 +720,31 @@ TEST_F(UserLines, of_image_and_linear_algebra) {
     fails("vector", [&] { a.to_vector<int>(); });
     fails("dim", [&] { (void)a.dim(7); });
     fails("memory", [&] { zeros({1'000'000'000, 1'000'000}); });
+  });
+}
+
+TEST_F(UserLines, of_empty_handles_and_unknown_names) {
+  recorded([&] {
+    const Tensor x = ramp({2}), none;
+    GradientTape tape({.persistent = true});
+    fails("watch", [&] { tape.watch(none); });
+    fails("target", [&] { tape.gradient(none, x); });
+    fails("source", [&] { tape.gradient(x, none); });
+    fails("targets", [&] { tape.gradients({x}, {}, {x}); });
+    Variable v(x);
+    fails("assign", [&] { v.assign(none); });
+    auto returns_none = function("returns none", [](Tensor) { return Tensor(); });
+    fails("return", [&] { returns_none(x); });
+    fails("activation", [&] { nn::Dense({.units = 1, .activation = "nope"}); });
+    fails("initializer", [&] { nn::Dense({.units = 1, .kernel_initializer = "nope"}); });
+    fails("regularizer", [&] { nn::Dense({.units = 1, .kernel_regularizer = "nope"}); });
+    fails("constraint", [&] { nn::Dense({.units = 1, .kernel_constraint = "nope"}); });
+    fails("lambda", [&] { nn::Lambda({.function = "nope"}); });
+    const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+    fails("loss", [&] { model.compile({.loss = "nope"}); });
+    fails("losses", [&] { model.compile({.loss = {"mse", "nope"}}); });
+    fails("metric", [&] { model.compile({.loss = "mse", .metrics = {"nope"}}); });
+    fails("mode", [&] { nn::EarlyStopping({.mode = "nope"}); });
   });
 }
 

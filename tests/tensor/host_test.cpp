@@ -174,6 +174,21 @@ TEST(OutsideMemory, dlpack_in_calls_the_deleter_with_the_last_holder) {
   EXPECT_EQ(deleted, 3) << "a refused one is let go of too";
 }
 
+TEST(OutsideMemory, dlpack_in_that_cannot_be_is_refused) {
+  static float data[4] = {5, 6, 7, 8};
+  static std::int64_t shape[2] = {2, 2};
+  static std::int64_t wide[2] = {std::int64_t{1} << 61, std::int64_t{1} << 61};
+  const auto refused = [](void* at, int rank, std::int64_t* dims, std::int64_t* strides) {
+    DLManagedTensor managed{};
+    managed.dl_tensor = {at, {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, dims, strides, 0};
+    return message_of<ValueError>([&] { from_dlpack(&managed); });
+  };
+  EXPECT_HAS(refused(data, -1, shape, nullptr), "from_dlpack: -1 dimensions");
+  EXPECT_HAS(refused(data, 2, nullptr, nullptr), "2 dimensions and no shape");
+  EXPECT_HAS(refused(nullptr, 2, shape, nullptr), "a null pointer for [2, 2]");
+  EXPECT_HAS(refused(data, 2, shape, wide), "reaches further than memory does");
+}
+
 TEST(Indexing, along_the_first_axis_from_both_ends) {
   const Tensor x = tensor({1, 2, 3, 4, 5, 6}, {3, 2});
   EXPECT_EQ(x[1].to_vector<int>(), (std::vector{3, 4}));

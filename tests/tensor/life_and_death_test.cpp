@@ -240,6 +240,28 @@ TEST(Contract, L8_reuse_never_shows_in_a_shared_input) {
   EXPECT_EQ(floats(view), (Floats{2}));
 }
 
+TEST(Contract, L7_options_hold_the_tensors_that_were_put_into_them) {
+  LayerNormOptions options{.epsilon = 1e-12};
+  {
+    const Tensor scale = tensor({2.0F, 3.0F});
+    options.scale = scale;
+  }
+  const Tensor y = layer_norm(reshape(tensor({-1.0F, 1.0F}), {1, 2}), options);
+  EXPECT_NEAR(y.to_vector<float>()[0], -2, 1e-3);
+  EXPECT_NEAR(y.to_vector<float>()[1], 3, 1e-3);
+}
+
+TEST(Contract, L8_an_operand_that_is_not_given_up_is_left_as_it_is) {
+  const Tensor x = tensor({-1.0F, 2.0F});
+  const Tensor y = tensor({1.0F, 1.0F});
+  EXPECT_EQ(relu(x).to_vector<float>(), (std::vector<float>{0, 2}));
+  EXPECT_EQ((x + y).to_vector<float>(), (std::vector<float>{0, 3}));
+  EXPECT_EQ((x + x).to_vector<float>(), (std::vector<float>{-2, 4}));
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{-1, 2}));
+  EXPECT_EQ(x.story().handles, 1u);
+  EXPECT_EQ(y.story().handles, 1u);
+}
+
 TEST(Contract, L31_an_error_holds_no_tensor_memory) {
   std::exception_ptr error;
   const std::size_t before = memory().live_bytes;

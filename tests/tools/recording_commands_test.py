@@ -142,14 +142,6 @@ class Top(unittest.TestCase):
         self.assertEqual((following.returncode, err), (0, ""))
         self.assertEqual(out.count("live bytes over time"), 1)
 
-    def test_half_a_recording_is_shown_as_not_closed(self):
-        whole = record("leaking_loop").read_bytes()
-        half = HERE / "half.tenure"
-        half.write_bytes(whole[:len(whole) // 2])
-        done = tenure("top", half)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("not closed", done.stdout)
-
 
 class Leaks(unittest.TestCase):
     def test_finding_has_the_line_the_source_and_stories(self):
@@ -171,6 +163,65 @@ class Leaks(unittest.TestCase):
         found = json.loads(done.stdout)["findings"]
         self.assertEqual([(each["problem"], each["line"], each["count"]) for each in found],
                          [("growth", 17, 60)])
+
+
+class CutShort(unittest.TestCase):
+    """A file of which half is left, and a program that was aborted."""
+
+    @classmethod
+    def setUpClass(cls):
+        whole = record("leaking_loop").read_bytes()
+        cls.half = HERE / "half.tenure"
+        cls.half.write_bytes(whole[:len(whole) // 2])
+        cls.aborted = record("uncaught_error", "--planted")
+
+    def test_every_command_says_so(self):
+        whole = record("leaking_loop")
+        out = str(HERE / "cut.html")
+        for cut in (self.half, self.aborted):
+            for command in (["top", cut], ["leaks", cut], ["diff", whole, cut],
+                            ["diff", cut, whole], ["inspect", cut], ["report", cut, "-o", out],
+                            ["export", cut, "-o", HERE / "cut.json"], ["export", cut, "-o", "-"]):
+                done = tenure(*command)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                if "TENURE_REPORT=OFF" in done.stderr:
+                    continue
+                self.assertIn("cut short after ", done.stdout + done.stderr, command)
+                if command[-1] == "-":  # what goes on is JSON still
+                    json.loads(done.stdout)
+
+    def test_no_command_says_so_of_a_whole_one(self):
+        whole = record("leaking_loop")
+        for command in (["top", whole], ["leaks", whole], ["diff", whole, whole],
+                        ["inspect", whole], ["export", whole, "-o", "-"]):
+            done = tenure(*command)
+            self.assertNotIn("cut short", done.stdout + done.stderr, command)
+
+    def test_no_findings_are_of_the_part_that_is_there(self):
+        done = tenure("leaks", self.half)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertTrue(done.stdout.endswith("no findings up to there\n"), done.stdout)
+
+    def test_strict_fails_on_it_and_on_findings_only(self):
+        for options in (["--strict"], ["--strict", "--json"]):
+            self.assertEqual(tenure("leaks", *options, self.half).returncode, 1)
+            self.assertEqual(tenure("leaks", *options, record("leaking_loop")).returncode, 0)
+            self.assertEqual(
+                tenure("leaks", *options, record("leaking_loop", "--planted")).returncode, 1)
+        self.assertTrue(json.loads(tenure("leaks", "--json", self.half).stdout)["cut_short"])
+        self.assertIn("--strict", tenure("leaks", "--help").stdout)
+
+
+class Version(unittest.TestCase):
+    def test_is_told_with_what_a_report_of_a_bug_needs(self):
+        done = tenure("--version")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^tenure \d+\.\d+\.\d+\n")
+        for fact in (r"compiler +(gcc|clang) \d", r"system +Linux ", r"instructions +\w+ \(of ",
+                     r"lifetimes +(on|off)", r"report page +(built in|left out)"):
+            self.assertRegex(done.stdout, fact)
+        self.assertEqual(tenure("-V").stdout, done.stdout)
+        self.assertIn("instructions  baseline", tenure("-V", TENURE_TARGET="baseline").stdout)
 
 
 class Diff(unittest.TestCase):

@@ -1,6 +1,6 @@
 // Activations with settings or weights of their own. For others there is nn::Activation.
 //
-//   nn::Sequential model({nn::Dense({.units = 8}), nn::LeakyReLU({.alpha = 0.1})});
+//   nn::Sequential model({nn::Dense({.units = 8}), nn::LeakyReLU({.negative_slope = 0.1})});
 #pragma once
 
 #include <optional>
@@ -19,17 +19,17 @@ struct ReLUOptions {
 TENURE_LAYER(ReLU, ReLUOptions);
 
 struct LeakyReLUOptions {
-  double alpha = 0.3;
+  double negative_slope = 0.3;
   TENURE_LAYER_FIELDS;
 };
-// x, or alpha x below zero.
+// x, or negative_slope * x below zero.
 TENURE_LAYER(LeakyReLU, LeakyReLUOptions);
 
 struct PReLUOptions {
   Initializer alpha_initializer = "zeros";
   Regularizer alpha_regularizer = {};
   Constraint alpha_constraint = {};
-  Axes shared_axes = {};  // along which there is one alpha for all; the batch is axis 0
+  AxisList shared_axes = {};  // along which there is one alpha for all; the batch is axis 0
   TENURE_LAYER_FIELDS;
 };
 // x, or alpha x below zero, with an alpha for each place that is learned.
@@ -50,7 +50,7 @@ struct ThresholdedReLUOptions {
 TENURE_LAYER(ThresholdedReLU, ThresholdedReLUOptions);
 
 struct SoftmaxOptions {
-  Axes axis = {-1};  // over which the results add up to 1
+  AxisList axis = -1;  // over which the results add up to 1
   TENURE_LAYER_FIELDS;
 };
 // What a mask of the input's shape leaves out gets 0.

@@ -1,9 +1,9 @@
 // Convolutions. Inputs are [batch, axes..., channels], or with "channels_first"
 // [batch, channels, axes...].
 //
-//   nn::Conv2D({.filters = 32, .kernel_size = {3}, .padding = "same", .activation = "relu"});
+//   nn::Conv2D({.filters = 32, .kernel_size = 3, .padding = "same", .activation = "relu"});
 //
-// kernel_size, strides, dilation_rate and output_padding have one number for all axes or one for
+// kernel_size, strides, dilation_rate and output_padding are one number for all axes, or one for
 // each.
 #pragma once
 
@@ -17,11 +17,11 @@ namespace tenure::nn {
 
 struct ConvLayerOptions {
   std::int64_t filters = 0;
-  Shape kernel_size = {};
-  Shape strides = {1};
+  Sizes kernel_size = {};
+  Sizes strides = 1;
   std::string padding = "valid";  // "same", or "causal" (Conv1D): no step sees a later one
   std::string data_format = "channels_last";
-  Shape dilation_rate = {1};
+  Sizes dilation_rate = 1;
   std::int64_t groups = 1;  // of channels, each convolved by itself
   ActivationFn activation = {};
   bool use_bias = true;
@@ -40,12 +40,12 @@ TENURE_LAYER(Conv3D, ConvLayerOptions);
 
 struct ConvTransposeOptions {
   std::int64_t filters = 0;
-  Shape kernel_size = {};
-  Shape strides = {1};
+  Sizes kernel_size = {};
+  Sizes strides = 1;
   std::string padding = "valid";  // or "same"
-  Shape output_padding = {};      // added to the smaller of the sizes that are possible
+  Sizes output_padding = {};      // added to the smaller of the sizes that are possible
   std::string data_format = "channels_last";
-  Shape dilation_rate = {1};
+  Sizes dilation_rate = 1;
   ActivationFn activation = {};
   bool use_bias = true;
   Initializer kernel_initializer = "glorot_uniform";
@@ -63,12 +63,12 @@ TENURE_LAYER(Conv2DTranspose, ConvTransposeOptions);
 TENURE_LAYER(Conv3DTranspose, ConvTransposeOptions);
 
 struct DepthwiseConvOptions {
-  Shape kernel_size = {};
-  Shape strides = {1};
+  Sizes kernel_size = {};
+  Sizes strides = 1;
   std::string padding = "valid";  // "same", or "causal" (DepthwiseConv1D)
   std::int64_t depth_multiplier = 1;
   std::string data_format = "channels_last";
-  Shape dilation_rate = {1};
+  Sizes dilation_rate = 1;
   ActivationFn activation = {};
   bool use_bias = true;
   Initializer depthwise_initializer = "glorot_uniform";
@@ -86,11 +86,11 @@ TENURE_LAYER(DepthwiseConv2D, DepthwiseConvOptions);
 
 struct SeparableConvOptions {
   std::int64_t filters = 0;
-  Shape kernel_size = {};
-  Shape strides = {1};
+  Sizes kernel_size = {};
+  Sizes strides = 1;
   std::string padding = "valid";  // "same", or "causal" (SeparableConv1D)
   std::string data_format = "channels_last";
-  Shape dilation_rate = {1};
+  Sizes dilation_rate = 1;
   std::int64_t depth_multiplier = 1;
   ActivationFn activation = {};
   bool use_bias = true;

@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/nn/layer.h"
+#include "tenure/nn/sizes.h"
 
 // The settings that every layer has. They come last, so that they can follow the layer's own.
 #define TENURE_LAYER_FIELDS     \
@@ -22,7 +24,7 @@
   bool trainable = true;        \
   Shape input_shape = {};       \
   Shape batch_input_shape = {}; \
-  DType dtype = DType::float32
+  DTypePolicy dtype = {}
 
 // A handle to a layer with these settings.
 #define TENURE_LAYER(Name, Options)                                             \
@@ -30,6 +32,7 @@
    public:                                                                      \
     explicit Name(Options options = {},                                         \
                   std::source_location site = std::source_location::current()); \
+    TENURE_EMPTY_OPTIONS(Name, Options)                                         \
   }
 
 namespace tenure::nn {
@@ -52,6 +55,33 @@ class TENURE_API Dense : public Layer {
  public:
   explicit Dense(DenseOptions options, std::source_location site = std::source_location::current());
 };
+
+struct EinsumDenseOptions {
+  std::string equation = {};  // of the input and the kernel: "abc,cd->abd", "...x,xy->...y"
+  Sizes output_shape = {};    // without the batch and what "..." stands for; kAny: as the input's
+  ActivationFn activation = {};
+  std::string bias_axes = {};  // letters of the output; none: no bias
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
+  TENURE_LAYER_FIELDS;
+};
+// activation(einsum(equation, x, kernel) + bias): a dense layer along any axes.
+class TENURE_API EinsumDense : public Layer {
+ public:
+  explicit EinsumDense(EinsumDenseOptions options,
+                       std::source_location site = std::source_location::current());
+};
+
+struct IdentityOptions {
+  TENURE_LAYER_FIELDS;
+};
+// Gives its input.
+TENURE_LAYER(Identity, IdentityOptions);
 
 struct ActivationOptions {
   ActivationFn activation = {};
@@ -78,10 +108,10 @@ struct EmbeddingOptions {
   std::int64_t output_dim = 0;  // the size of each
   Initializer embeddings_initializer = "random_uniform";
   Regularizer embeddings_regularizer = {};
-  Regularizer activity_regularizer = {};
   Constraint embeddings_constraint = {};
   bool mask_zero = false;   // the mask that goes on leaves index 0 out
-  Shape input_length = {};  // of one example, where it is fixed
+  Sizes input_length = {};  // of one example, where it is fixed
+  Regularizer activity_regularizer = {};
   TENURE_LAYER_FIELDS;
 };
 // The rows of a table that indices, of any dtype and shape, name. One out of range is a ValueError.
@@ -92,16 +122,19 @@ class TENURE_API LambdaFn {
  public:
   using Function = std::function<Tensor(const std::vector<Tensor>&)>;
   LambdaFn() = default;
-  LambdaFn(const char* registered);
-  LambdaFn(const std::string& registered);
+  LambdaFn(const char* registered, std::source_location site = std::source_location::current());
+  LambdaFn(const std::string& registered,
+           std::source_location site = std::source_location::current());
   template <class F>
     requires std::is_invocable_r_v<Tensor, const F&, Tensor>
-  LambdaFn(F fn)
-      : call_([fn = std::move(fn)](const std::vector<Tensor>& x) { return fn(only(x)); }) {}
+  LambdaFn(F fn, std::source_location site = std::source_location::current())
+      : call_([fn = tenure::detail::checked_function("Lambda", std::move(fn), site)](
+                  const std::vector<Tensor>& x) { return fn(only(x)); }) {}
   template <class F>
     requires(std::is_invocable_r_v<Tensor, const F&, const std::vector<Tensor>&> &&
              !std::is_invocable_r_v<Tensor, const F&, Tensor>)
-  LambdaFn(F fn) : call_(std::move(fn)) {}
+  LambdaFn(F fn, std::source_location site = std::source_location::current())
+      : call_(tenure::detail::checked_function("Lambda", std::move(fn), site)) {}
   bool given() const { return call_ != nullptr; }
   const std::string& name() const { return name_; }  // empty where it is not registered
   Tensor operator()(const std::vector<Tensor>& inputs) const {
@@ -110,13 +143,15 @@ class TENURE_API LambdaFn {
   }
 
  private:
-  friend TENURE_API void register_lambda(const std::string& name, LambdaFn fn);
+  friend TENURE_API void register_lambda(const std::string& name, LambdaFn fn,
+                                         std::source_location site);
   static const Tensor& only(const std::vector<Tensor>& inputs);
   std::string name_;
   Function call_;
 };
 // Lets files, and nn::Lambda({.function = "name"}), name a function of yours.
-TENURE_API void register_lambda(const std::string& name, LambdaFn fn);
+TENURE_API void register_lambda(const std::string& name, LambdaFn fn,
+                                std::source_location site = std::source_location::current());
 
 struct LambdaOptions {
   LambdaFn function = {};

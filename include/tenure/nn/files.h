@@ -13,7 +13,9 @@
 // Files are read as if a stranger had written them: what is wrong with one is an IoError.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -59,16 +61,33 @@ TENURE_API Model load_tfjs_model(const std::string& path,
 TENURE_API void save_tfjs_model(const Model& model, const std::string& folder,
                                 std::source_location site = std::source_location::current());
 
+// A row with a field that is no number of its column's dtype, or with another number of fields than
+// the first row. An empty field of floats is NaN, and not bad.
+enum class BadRows : std::uint8_t {
+  error,  // of the next() that reads it
+  skip,   // as if the file did not have it
+  fill,   // fill_value for what is bad or missing; what is too much is left out
+};
+struct CsvBadRow {
+  std::size_t line = 0;  // from 1
+  std::string problem;   // of its first bad field
+};
+
 struct CsvDatasetOptions {
   std::vector<io::CsvColumn> features = {};  // of the input; default: all that is not below
   std::vector<io::CsvColumn> targets = {};
   std::optional<io::CsvColumn> weight = {};  // of examples
+  std::vector<io::CsvColumn> text = {};      // each a text of the element
   DType dtype = DType::float32;              // of the input
   DType target_dtype = DType::float32;
   io::CsvHeader header = io::CsvHeader::automatic;
   char delimiter = ',';
   char quote = '"';
   char comment = '#';
+  // A warning tells how many were skipped or filled; on_bad_row is called for each by from_csv.
+  BadRows bad_rows = BadRows::error;
+  double fill_value = 0;
+  std::function<void(const CsvBadRow&)> on_bad_row = {};
 };
 
 }  // namespace tenure::nn

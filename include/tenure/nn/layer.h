@@ -28,6 +28,7 @@
 
 #include "tenure/export.h"
 #include "tenure/handle.h"
+#include "tenure/nn/dtype_policy.h"
 #include "tenure/nn/parts.h"
 #include "tenure/shape.h"
 #include "tenure/tensor.h"
@@ -79,6 +80,7 @@ class TENURE_API Node {
  public:
   const Shape& shape() const;
   DType dtype() const;
+  operator Spec() const { return {shape(), dtype()}; }
   Layer layer() const;  // that gives it
 
  private:
@@ -87,6 +89,12 @@ class TENURE_API Node {
       : call_(std::move(call)), output_(output) {}
   tenure::detail::Held<std::shared_ptr<const detail::NodeCall>, "Node"> call_;
   std::size_t output_;
+};
+
+// What of a layer's calls in a model is settled where it is called on Nodes.
+struct NodeOptions {
+  // Keras's `training=False`: in training, too, the layer is called as it is otherwise.
+  std::optional<bool> training = {};
 };
 
 struct InputOptions {
@@ -113,6 +121,8 @@ class TENURE_API WeakLayer {
 class TENURE_API Layer {
  public:
   explicit Layer(std::shared_ptr<LayerBase> base);
+  // The layer of an Input, for a Sequential to begin with. Another Node is a ValueError.
+  Layer(const Node& input, std::source_location site = std::source_location::current());
 
   // One tensor in and out, several in, or several in and out.
   Tensor operator()(Arg x, Call call = {}) const;
@@ -120,17 +130,29 @@ class TENURE_API Layer {
                     std::source_location site = std::source_location::current()) const;
   std::vector<Tensor> apply(std::vector<Tensor> inputs, Call call = {},
                             std::source_location site = std::source_location::current()) const;
-  Node operator()(const Node& input,
+  // On places in a model: nothing is computed.
+  Node operator()(const Node& input, NodeOptions options = {},
                   std::source_location site = std::source_location::current()) const;
-  Node operator()(std::vector<Node> inputs,
+  Node operator()(std::vector<Node> inputs, NodeOptions options = {},
                   std::source_location site = std::source_location::current()) const;
-  std::vector<Node> apply(std::vector<Node> inputs,
+  std::vector<Node> apply(std::vector<Node> inputs, NodeOptions options = {},
                           std::source_location site = std::source_location::current()) const;
+
+  // The places that the layer takes from and gives to, as long as a model or a Node has them: of a
+  // model its own, of another layer those of its calls on Nodes, which must agree (ValueError).
+  // Empty where there are none.
+  std::vector<Node> inputs(std::source_location site = std::source_location::current()) const;
+  std::vector<Node> outputs(std::source_location site = std::source_location::current()) const;
+  // The only one; ValueError where there is none, or are several.
+  Node input(std::source_location site = std::source_location::current()) const;
+  Node output(std::source_location site = std::source_location::current()) const;
 
   std::string name() const;
   std::string class_name() const;  // "Dense"
   bool trainable() const;
-  void set_trainable(bool trainable) const;
+  // Of the layer and all those in it. A model that was trained has to be compiled again.
+  void set_trainable(bool trainable,
+                     std::source_location site = std::source_location::current()) const;
   // What a call computes is computed again for the gradient instead of being kept.
   void set_recompute(bool recompute) const;
 
@@ -145,7 +167,8 @@ class TENURE_API Layer {
       std::source_location site = std::source_location::current()) const;
   void set_weights(const std::vector<Tensor>& values,
                    std::source_location site = std::source_location::current()) const;
-  std::int64_t count_params() const;
+  // ValueError before it is built.
+  std::int64_t count_params(std::source_location site = std::source_location::current()) const;
   std::vector<Layer> layers() const;  // those directly in it
 
   // Recurrent state, of the layer and those in it.
@@ -183,14 +206,16 @@ struct WeightOptions {
   Constraint constraint = {};
   bool trainable = true;
   DType dtype = DType::float32;
+  // Read in the dtype that the layer computes in, where precision is mixed.
+  bool autocast = true;
 };
 
 struct LayerOptions {
-  std::string name = {};  // default: the class in snake case and a number
-  bool trainable = true;
+  std::string name = {};         // default: the class in snake case and a number
+  bool trainable = true;         // and all that is in it, as set_trainable
   Shape input_shape = {};        // of one example, for the first layer of a Sequential
   Shape batch_input_shape = {};  // with the batch size
-  DType dtype = DType::float32;  // of the weights
+  DTypePolicy dtype = {};        // of the weights, and what is computed in
   // Where a layer of your own was made: by default, where its class makes its options.
   std::source_location site = std::source_location::current();
 };
@@ -212,6 +237,11 @@ class TENURE_API LayerBase {
   // Default: the first input's mask goes on where `passes_mask`, and ends here where not.
   virtual Tensor compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks);
   virtual bool passes_mask() const { return false; }
+  // Whether floating inputs are cast to the dtype that the layer computes in.
+  virtual bool casts_inputs() const { return true; }
+  // Whether it computes in the dtype of its weights where precision is mixed. What it gives is
+  // cast.
+  virtual bool keeps_precision() const { return false; }
 
   virtual const char* class_name() const { return "Layer"; }
   virtual std::string config() const;  // its settings as a JSON object
@@ -253,6 +283,7 @@ Layer make_layer(A&&... args) {
 
 // Lets files name a layer of your own: `make` is given what its config() wrote.
 TENURE_API void register_layer(const std::string& class_name,
-                               std::function<Layer(const std::string& config)> make);
+                               std::function<Layer(const std::string& config)> make,
+                               std::source_location site = std::source_location::current());
 
 }  // namespace tenure::nn

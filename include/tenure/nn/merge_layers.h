@@ -25,7 +25,7 @@ struct ConcatenateOptions {
 TENURE_LAYER(Concatenate, ConcatenateOptions);
 
 struct DotOptions {
-  Axes axes = {};          // of both inputs, or one of each; 0 is the batch
+  AxisList axes = {};      // of both inputs, or one of each; 0 is the batch
   bool normalize = false;  // to length 1 first: the cosine of the angle between them
   TENURE_LAYER_FIELDS;
 };

@@ -5,8 +5,11 @@
 //
 // Names: accuracy (or acc), crossentropy (or ce), binary_accuracy, categorical_accuracy,
 // sparse_categorical_accuracy, top_k_categorical_accuracy, sparse_top_k_categorical_accuracy,
-// root_mean_squared_error, precision, recall, auc, f1_score, true_positives, ..., and every loss
-// (losses.h), of which the mean is taken.
+// root_mean_squared_error, r2_score, precision, recall, auc, f1_score, true_positives, ..., and
+// every loss (losses.h), of which the mean is taken.
+//
+// A metric with one result per class or threshold has the mean of them in History and callbacks by
+// its name, and each as "f1_score[0]", "f1_score[1]", ...
 #pragma once
 
 #include <concepts>
@@ -20,10 +23,12 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/callable.h"
 #include "tenure/export.h"
 #include "tenure/handle.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/losses.h"
+#include "tenure/nn/sizes.h"
 #include "tenure/tensor.h"
 #include "tenure/variable.h"
 
@@ -31,18 +36,23 @@ namespace tenure::nn {
 
 class MetricBase;
 
+// Which results are better.
+enum class Direction { lower, higher, unknown };
+
 // A copyable handle; copies stand for the same metric, whose state is made at the first update.
 class TENURE_API Metric {
  public:
-  Metric(const char* name);
-  Metric(const std::string& name);
+  Metric(const char* name, std::source_location site = std::source_location::current());
+  Metric(const std::string& name, std::source_location site = std::source_location::current());
   // The mean of a loss. That of the cosine similarity is the cosine itself, as in Keras.
   Metric(const Loss& loss);
   // The mean of a function of your own, of one value per example.
   template <class F>
     requires(!std::same_as<F, Loss>) && std::is_invocable_r_v<Tensor, F, Tensor, Tensor>
-  Metric(F fn, std::string name)
-      : Metric(std::function<Tensor(Tensor, Tensor)>(std::move(fn)), std::move(name), 0) {}
+  Metric(F fn, std::string name, std::source_location site = std::source_location::current())
+      : Metric(std::function<Tensor(Tensor, Tensor)>(
+                   tenure::detail::checked_function("metric", std::move(fn), site)),
+               std::move(name), 0) {}
   explicit Metric(std::shared_ptr<MetricBase> base) : base_(std::move(base)) {}
 
   // Eager or in a trace.
@@ -57,6 +67,7 @@ class TENURE_API Metric {
   std::vector<double> results(std::source_location site = std::source_location::current()) const;
   void reset(std::source_location site = std::source_location::current()) const;
   std::string name() const;
+  Direction direction() const;
   std::vector<Variable> variables() const;  // none before the first update
   std::string class_name() const;
   std::string config() const;
@@ -77,8 +88,8 @@ struct MetricOptions {
   std::string name = {};
 };
 struct BinaryAccuracyOptions {
-  double threshold = 0.5;  // predictions above it count as 1
   std::string name = {};
+  double threshold = 0.5;  // predictions above it count as 1
 };
 struct TopKOfClassesOptions {
   std::int64_t k = 5;
@@ -87,33 +98,110 @@ struct TopKOfClassesOptions {
 struct ConfusionOptions {
   // Predictions above a threshold count as positive; one result each. Rising; default: 0.5, or
   // none at all where top_k is set.
-  std::vector<double> thresholds = {};
+  OneOrMore<double> thresholds = {};
   std::optional<std::int64_t> top_k = {};     // only the k largest of a row can be positive
   std::optional<std::int64_t> class_id = {};  // only this one of the last axis counts
   std::string name = {};
 };
 enum class Curve { roc, pr };
 enum class Summation { interpolation, minoring, majoring };
+extern template struct TENURE_API Choice<Curve>;
+extern template struct TENURE_API Choice<Summation>;
 struct AUCOptions {
   std::int64_t num_thresholds = 200;  // evenly from 0 to 1
-  Curve curve = Curve::roc;
-  Summation summation_method = Summation::interpolation;
-  std::vector<double> thresholds = {};  // in place of even ones; 0 and 1 are added
+  Choice<Curve> curve = Curve::roc;   // or "PR"
+  Choice<Summation> summation_method = Summation::interpolation;
+  std::string name = {};
+  std::vector<double> thresholds = {};          // in place of even ones; 0 and 1 are added
+  bool multi_label = false;                     // the mean of one area per label, the last axis
+  std::optional<std::int64_t> num_labels = {};  // checked, where it is set
+  std::vector<double> label_weights = {};       // one per label
   bool from_logits = false;
+};
+// The best of one among the thresholds at which the other is at least this.
+struct SensitivityAtSpecificityOptions {
+  double specificity = -1;  // from 0 to 1
+  std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};
   std::string name = {};
 };
-struct FBetaScoreOptions {
-  std::string average = {};  // "macro", "micro", "weighted"; none: one result per class
-  double beta = 1;
+struct SpecificityAtSensitivityOptions {
+  double sensitivity = -1;
+  std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};
+  std::string name = {};
+};
+struct PrecisionAtRecallOptions {
+  double recall = -1;
+  std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};
+  std::string name = {};
+};
+struct RecallAtPrecisionOptions {
+  double precision = -1;
+  std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};
+  std::string name = {};
+};
+struct F1ScoreOptions {
+  std::string average = {};              // "macro", "micro", "weighted"; none: one result per class
   std::optional<double> threshold = {};  // default: a row's largest is positive
   std::string name = {};
 };
-struct MeanIoUOptions {
+struct FBetaScoreOptions {
+  std::string average = {};
+  double beta = 1;
+  std::optional<double> threshold = {};
+  std::string name = {};
+};
+struct IoUOptions {
   std::int64_t num_classes = 0;
+  std::vector<std::int64_t> target_class_ids = {};  // the mean is taken of these
+  std::string name = {};
   std::optional<std::int64_t> ignore_class = {};
   bool sparse_y_true = true;  // class numbers; else one-hot or probabilities
   bool sparse_y_pred = true;
+  int axis = -1;  // of the classes, where they are not numbers
+};
+struct MeanIoUOptions {
+  std::int64_t num_classes = 0;
   std::string name = {};
+  std::optional<std::int64_t> ignore_class = {};
+  bool sparse_y_true = true;
+  bool sparse_y_pred = true;
+  int axis = -1;
+};
+struct BinaryIoUOptions {
+  std::vector<std::int64_t> target_class_ids = {0, 1};
+  double threshold = 0.5;  // predictions from it on are of class 1
+  std::string name = {};
+};
+struct OneHotIoUOptions {
+  std::int64_t num_classes = 0;
+  std::vector<std::int64_t> target_class_ids = {};
+  std::string name = {};
+  std::optional<std::int64_t> ignore_class = {};
+  bool sparse_y_pred = false;
+  int axis = -1;
+};
+struct OneHotMeanIoUOptions {
+  std::int64_t num_classes = 0;
+  std::string name = {};
+  std::optional<std::int64_t> ignore_class = {};
+  bool sparse_y_pred = false;
+  int axis = -1;
+};
+struct R2ScoreOptions {
+  // "uniform_average", "variance_weighted_average"; empty: one result per output.
+  std::string class_aggregation = "uniform_average";
+  // Above 0: the score adjusted for what so many regressors explain by chance, where there are more
+  // than that many values and one.
+  std::int64_t num_regressors = 0;
+  std::string name = {};
+};
+struct CorrelationOptions {
+  std::string name = {};
+  int axis = -1;  // along which values are correlated; 0: over the batch
 };
 TENURE_API Metric Mean(MetricOptions options = {});
 TENURE_API Metric Sum(MetricOptions options = {});
@@ -121,19 +209,55 @@ TENURE_API Metric Accuracy(MetricOptions options = {});  // how often both are e
 TENURE_API Metric BinaryAccuracy(BinaryAccuracyOptions options = {});
 TENURE_API Metric CategoricalAccuracy(MetricOptions options = {});
 TENURE_API Metric SparseCategoricalAccuracy(MetricOptions options = {});
-TENURE_API Metric TopKCategoricalAccuracy(TopKOfClassesOptions options = {});
-TENURE_API Metric SparseTopKCategoricalAccuracy(TopKOfClassesOptions options = {});
+TENURE_API Metric TopKCategoricalAccuracy(
+    TopKOfClassesOptions options = {}, std::source_location site = std::source_location::current());
+TENURE_API Metric SparseTopKCategoricalAccuracy(
+    TopKOfClassesOptions options = {}, std::source_location site = std::source_location::current());
 TENURE_API Metric RootMeanSquaredError(MetricOptions options = {});
-TENURE_API Metric TruePositives(ConfusionOptions options = {});
-TENURE_API Metric TrueNegatives(ConfusionOptions options = {});
-TENURE_API Metric FalsePositives(ConfusionOptions options = {});
-TENURE_API Metric FalseNegatives(ConfusionOptions options = {});
-TENURE_API Metric Precision(ConfusionOptions options = {});
-TENURE_API Metric Recall(ConfusionOptions options = {});
-TENURE_API Metric AUC(AUCOptions options = {});
-TENURE_API Metric F1Score(FBetaScoreOptions options = {});
-TENURE_API Metric FBetaScore(FBetaScoreOptions options = {});
-TENURE_API Metric MeanIoU(MeanIoUOptions options);
+TENURE_API Metric TruePositives(ConfusionOptions options = {},
+                                std::source_location site = std::source_location::current());
+TENURE_API Metric TrueNegatives(ConfusionOptions options = {},
+                                std::source_location site = std::source_location::current());
+TENURE_API Metric FalsePositives(ConfusionOptions options = {},
+                                 std::source_location site = std::source_location::current());
+TENURE_API Metric FalseNegatives(ConfusionOptions options = {},
+                                 std::source_location site = std::source_location::current());
+TENURE_API Metric Precision(ConfusionOptions options = {},
+                            std::source_location site = std::source_location::current());
+TENURE_API Metric Recall(ConfusionOptions options = {},
+                         std::source_location site = std::source_location::current());
+TENURE_API Metric AUC(AUCOptions options = {},
+                      std::source_location site = std::source_location::current());
+TENURE_API Metric
+SensitivityAtSpecificity(SensitivityAtSpecificityOptions options,
+                         std::source_location site = std::source_location::current());
+TENURE_API Metric
+SpecificityAtSensitivity(SpecificityAtSensitivityOptions options,
+                         std::source_location site = std::source_location::current());
+TENURE_API Metric PrecisionAtRecall(PrecisionAtRecallOptions options,
+                                    std::source_location site = std::source_location::current());
+TENURE_API Metric RecallAtPrecision(RecallAtPrecisionOptions options,
+                                    std::source_location site = std::source_location::current());
+TENURE_API Metric F1Score(F1ScoreOptions options = {},
+                          std::source_location site = std::source_location::current());
+TENURE_API Metric FBetaScore(FBetaScoreOptions options = {},
+                             std::source_location site = std::source_location::current());
+// Intersection over union: of what either calls a class, how much both do.
+TENURE_API Metric IoU(IoUOptions options,
+                      std::source_location site = std::source_location::current());
+TENURE_API Metric MeanIoU(MeanIoUOptions options,
+                          std::source_location site = std::source_location::current());
+TENURE_API Metric BinaryIoU(BinaryIoUOptions options = {},
+                            std::source_location site = std::source_location::current());
+TENURE_API Metric OneHotIoU(OneHotIoUOptions options,
+                            std::source_location site = std::source_location::current());
+TENURE_API Metric OneHotMeanIoU(OneHotMeanIoUOptions options,
+                                std::source_location site = std::source_location::current());
+// 1 - (squares of the errors) / (squares of the labels' distances from their mean).
+TENURE_API Metric R2Score(R2ScoreOptions options = {},
+                          std::source_location site = std::source_location::current());
+TENURE_API Metric PearsonCorrelation(CorrelationOptions options = {});
+TENURE_API Metric ConcordanceCorrelation(CorrelationOptions options = {});
 
 // ---- One of your own
 
@@ -155,6 +279,7 @@ class TENURE_API MetricBase {
   virtual std::vector<double> results() const = 0;  // not called before the first update
   virtual std::shared_ptr<MetricBase> fresh() const = 0;
   virtual std::shared_ptr<MetricBase> resolved(const Loss&, const Shape&) const { return nullptr; }
+  virtual Direction direction() const { return Direction::unknown; }
   virtual const char* class_name() const { return "Metric"; }
   virtual std::string config() const;  // its settings as a JSON object
   const std::string& name() const;
@@ -166,11 +291,14 @@ class TENURE_API MetricBase {
     Tensor value;  // of any dtype
   };
   void accumulate(std::vector<Part> parts);
+  // What the state holds of these parts, all of them, before they are accumulated.
+  std::vector<Tensor> held(const std::vector<Part>& parts);
   // The state's numbers, in the order of their first accumulation.
   std::vector<double> numbers(std::size_t part) const;
 
  private:
   friend struct detail::MetricAccess;
+  void make_state(const std::vector<Part>& parts);
   std::unique_ptr<detail::MetricState> state_;
 };
 

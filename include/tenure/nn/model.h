@@ -4,7 +4,7 @@
 //                                        .batch_input_shape = {1, 16, 4}}),
 //                         nn::Dense({.units = 1})});
 //   model.compile({.optimizer = nn::Adam(), .loss = "mse"});
-//   nn::History history = model.fit(x, y, {.epochs = 20, .batch_size = 1});
+//   nn::History history = model.fit(x, y, {.batch_size = 1, .epochs = 20});
 //   Tensor forecast = model.predict(x);
 //   model.dispose();
 //
@@ -14,6 +14,10 @@
 //   nn::Dense shared({.units = 8});
 //   nn::Model twin({a, b}, {nn::Dot({.axes = {-1}})({shared(a), shared(b)})});
 //
+// The layers in between, for features and for a look inside:
+//
+//   nn::Model features({model.inputs()}, {model.get_layer("block3").output()});
+//
 // A model of your own derives from ModelBase, tracks its layers, and overrides call:
 //
 //   struct Net : nn::ModelBase {
@@ -22,16 +26,23 @@
 //     nn::Layer out = track(nn::Dense({.units = 1}));
 //   };
 //   nn::Model net = nn::make_model<Net>();
+//
+// One that is trained in its own way overrides train_step, too:
+//
+//   nn::StepLogs train_step(const nn::Batch& batch) override {
+//     GradientTape tape;
+//     Tensor loss = compute_loss(batch, {(*this)(batch.x[0], {.training = true})});
+//     optimizer().apply(tape.gradient(loss, trainable_weights()), trainable_weights());
+//     return {{"loss", loss}};
+//   }
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,72 +50,53 @@
 #include "tenure/export.h"
 #include "tenure/job.h"
 #include "tenure/nn/callbacks.h"
+#include "tenure/nn/compile.h"
 #include "tenure/nn/layer.h"
-#include "tenure/nn/losses.h"
-#include "tenure/nn/metrics.h"
-#include "tenure/nn/optimizers.h"
 
 namespace tenure::nn {
 
-// One loss for every output, or one for each.
-class Losses {
- public:
-  Losses() = default;
-  template <class L>
-    requires std::is_convertible_v<L, Loss>
-  Losses(L loss) : list_{Loss(std::move(loss))} {}
-  Losses(std::initializer_list<Loss> several) : list_(several) {}
-  Losses(std::vector<Loss> several) : list_(std::move(several)) {}
-  bool empty() const { return list_.empty(); }
-  std::size_t size() const { return list_.size(); }
-  const std::vector<Loss>& list() const { return list_; }
-  const Loss& of(std::size_t output) const { return list_[list_.size() == 1 ? 0 : output]; }
-
- private:
-  std::vector<Loss> list_;
-};
-
-struct CompileOptions {
-  Optimizer optimizer = "rmsprop";
-  Losses loss = {};
-  std::vector<Metric> metrics = {};       // of every output
-  std::vector<double> loss_weights = {};  // per output; default: 1
-  int accumulate = 1;  // batches whose gradients are averaged into one step of the optimizer
-  // Steps run operation by operation, for debugging. The numbers are the same, but where a layer
-  // uses cond: to a weight of the branch that was not taken, a traced step applies a gradient of
-  // zeros (a momentum goes on), an eager one none.
-  bool eager = false;
-};
-
+// Fields are in the order of Keras's arguments. An option that cannot apply to what is given is a
+// ValueError.
 struct FitOptions {
+  std::optional<std::int64_t> batch_size = {};  // of tensors; default: 32
   int epochs = 1;
-  std::int64_t batch_size = 32;
-  bool shuffle = true;          // not for stateful models, nor for datasets
+  Verbose verbose = Verbose::automatic;
+  std::vector<Callback> callbacks = {};
   double validation_split = 0;  // of the examples, the last ones
   // Dataset::from_tensors(x, y), which is batched as the training is, or one of batches.
   std::optional<Dataset> validation = {};
-  int validation_freq = 1;
+  std::optional<bool> shuffle = {};  // default: tensors, but for stateful models
   std::map<int, double> class_weight = {};
   Tensor sample_weight = {};
-  std::vector<Callback> callbacks = {};
   int initial_epoch = 0;
-  std::int64_t steps_per_epoch = 0;  // 0: all batches
-  Verbose verbose = Verbose::automatic;
-};
-
-struct PredictOptions {
-  std::int64_t batch_size = 32;
+  std::int64_t steps_per_epoch = 0;                        // 0: all batches
+  std::int64_t validation_steps = 0;                       // 0: all batches
+  std::optional<std::int64_t> validation_batch_size = {};  // default: that of the training
+  int validation_freq = 1;                                 // epochs from one to the next
 };
 
 struct EvaluateOptions {
-  std::int64_t batch_size = 32;
+  std::optional<std::int64_t> batch_size = {};  // of tensors; default: 32
+  Verbose verbose = Verbose::silent;
   Tensor sample_weight = {};
+  std::int64_t steps = 0;  // batches; 0: all
+  std::vector<Callback> callbacks = {};
+};
+
+struct PredictOptions {
+  std::optional<std::int64_t> batch_size = {};  // of tensors; default: 32
+  Verbose verbose = Verbose::silent;
+  std::int64_t steps = 0;  // batches; 0: all
+  std::vector<Callback> callbacks = {};
 };
 
 namespace detail {
 struct ModelState;
 struct ModelAccess;
 }  // namespace detail
+
+// The numbers that a step gives, by name; they are read when it is done.
+using StepLogs = std::vector<std::pair<std::string, Tensor>>;
 
 class TENURE_API ModelBase : public LayerBase {
  public:
@@ -113,6 +105,30 @@ class TENURE_API ModelBase : public LayerBase {
   const char* class_name() const override { return "Model"; }
   void before_dispose(std::source_location site) override;
 
+  // What is done with a batch by fit and train_on_batch, by evaluate and test_on_batch, and by
+  // predict: traced, unless the model was compiled with `eager`. Override them for steps of your
+  // own. What a step gives are numbers; an epoch's are the means of those of its batches. Metrics
+  // that compute_metrics updated come to them by themselves, and weights with a constraint meet it.
+  virtual StepLogs train_step(const Batch& batch);
+  virtual StepLogs test_step(const Batch& batch);
+  virtual std::vector<Tensor> predict_step(const std::vector<Tensor>& x);
+
+ protected:
+  // For steps: what the model gives. What layers add to the loss waits for compute_loss.
+  Tensor operator()(const Tensor& x, Call call = {},
+                    std::source_location site = std::source_location::current());
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Call call = {},
+                                 std::source_location site = std::source_location::current());
+  // The compiled loss of these outputs, with penalties and what layers added since the last one.
+  Tensor compute_loss(const Batch& batch, const std::vector<Tensor>& y_pred,
+                      std::source_location site = std::source_location::current());
+  // Updates the compiled metrics.
+  void compute_metrics(const Batch& batch, const std::vector<Tensor>& y_pred,
+                       std::source_location site = std::source_location::current());
+  // That the model was compiled with.
+  Optimizer optimizer(std::source_location site = std::source_location::current()) const;
+  std::vector<Variable> trainable_weights();  // of its layers; those that are built
+
  private:
   friend struct detail::ModelAccess;
   std::unique_ptr<detail::ModelState> model_;
@@ -120,6 +136,7 @@ class TENURE_API ModelBase : public LayerBase {
 
 struct ModelOptions {
   std::string name = {};
+  bool trainable = true;  // and all that is in it
 };
 
 class Model;
@@ -141,6 +158,8 @@ class TENURE_API Model : public Layer {
   Model(std::vector<Node> inputs, std::vector<Node> outputs, ModelOptions options = {},
         std::source_location site = std::source_location::current());
   explicit Model(std::shared_ptr<ModelBase> base);
+  // A layer that is a model: Model base = whole.get_layer("base"). Another one is a ValueError.
+  Model(const Layer& layer, std::source_location site = std::source_location::current());
 
   void compile(CompileOptions options,
                std::source_location site = std::source_location::current()) const;
@@ -156,6 +175,9 @@ class TENURE_API Model : public Layer {
   // Model and inputs live until it is done, whoever drops them.
   Job<History> fit_async(const Tensor& x, const Tensor& y, FitOptions options = {},
                          std::source_location site = std::source_location::current()) const;
+  Job<History> fit_async(const std::vector<Tensor>& x, const std::vector<Tensor>& y,
+                         FitOptions options = {},
+                         std::source_location site = std::source_location::current()) const;
   Job<History> fit_async(const Dataset& batches, FitOptions options = {},
                          std::source_location site = std::source_location::current()) const;
   // One step; the loss and the metrics of this batch.
@@ -165,10 +187,15 @@ class TENURE_API Model : public Layer {
                       std::source_location site = std::source_location::current()) const;
   Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {},
                      std::source_location site = std::source_location::current()) const;
+  Logs test_on_batch(const Batch& batch,
+                     std::source_location site = std::source_location::current()) const;
 
   Logs evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options = {},
                 std::source_location site = std::source_location::current()) const;
-  Logs evaluate(const Dataset& batches,
+  Logs evaluate(const std::vector<Tensor>& x, const std::vector<Tensor>& y,
+                EvaluateOptions options = {},
+                std::source_location site = std::source_location::current()) const;
+  Logs evaluate(const Dataset& batches, EvaluateOptions options = {},
                 std::source_location site = std::source_location::current()) const;
 
   // Safe from several threads.
@@ -176,11 +203,28 @@ class TENURE_API Model : public Layer {
                  std::source_location site = std::source_location::current()) const;
   std::vector<Tensor> predict(const std::vector<Tensor>& x, PredictOptions options = {},
                               std::source_location site = std::source_location::current()) const;
+  // Of a dataset's inputs; its targets are not looked at. predict is for models of one output.
+  Tensor predict(const Dataset& batches, PredictOptions options = {},
+                 std::source_location site = std::source_location::current()) const;
+  std::vector<Tensor> predict_all(
+      const Dataset& batches, PredictOptions options = {},
+      std::source_location site = std::source_location::current()) const;
+  // All of `x` at once.
+  Tensor predict_on_batch(const Tensor& x,
+                          std::source_location site = std::source_location::current()) const;
+  std::vector<Tensor> predict_on_batch(
+      const std::vector<Tensor>& x,
+      std::source_location site = std::source_location::current()) const;
   Job<Tensor> predict_async(const Tensor& x, PredictOptions options = {},
                             std::source_location site = std::source_location::current()) const;
+  Job<std::vector<Tensor>> predict_async(
+      const std::vector<Tensor>& x, PredictOptions options = {},
+      std::source_location site = std::source_location::current()) const;
 
-  std::vector<Spec> inputs() const;  // empty until the model knows them
-  std::vector<Spec> outputs() const;
+  // One of layers() by its name, or by its place (from the end, where below 0). ValueError.
+  Layer get_layer(const std::string& name,
+                  std::source_location site = std::source_location::current()) const;
+  Layer get_layer(int index, std::source_location site = std::source_location::current()) const;
   // That it was compiled with.
   Optimizer optimizer(std::source_location site = std::source_location::current()) const;
   std::string summary() const;  // a table
@@ -199,14 +243,23 @@ class TENURE_API Model : public Layer {
   friend struct detail::ModelAccess;
 };
 
-// Layers one after the other.
+// Layers one after the other; the first may be an Input. Braces list layers, also a single model:
+// Sequential({a}) has a in it. Sequential b = a and b(a) stand for the same model.
 class TENURE_API Sequential : public Model {
  public:
+  explicit Sequential(std::initializer_list<Layer> layers, ModelOptions options = {},
+                      std::source_location site = std::source_location::current());
   explicit Sequential(std::vector<Layer> layers = {}, ModelOptions options = {},
                       std::source_location site = std::source_location::current());
   void add(const Layer& layer, std::source_location site = std::source_location::current()) const;
   void pop(std::source_location site = std::source_location::current()) const;
 };
+
+// Another model of the same layers, with weights of its own, not compiled. UnsupportedError where
+// the model is made by a class of yours: make_model makes another one. Layers of yours are made
+// anew by what register_layer was given for them.
+TENURE_API Model clone_model(const Model& model,
+                             std::source_location site = std::source_location::current());
 
 // A handle to a model of your own.
 template <class T, class... A>

@@ -1,9 +1,10 @@
-// Normalisation: by the batch, by the example, by groups of channels.
+// Normalisation: by the batch, by the example, by groups of channels, by length; of weights.
 //
 //   nn::Sequential model({nn::Dense({.units = 8}), nn::BatchNormalization()});
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 
 #include "tenure/nn/core_layers.h"
 
@@ -30,7 +31,7 @@ struct BatchNormalizationOptions {
 TENURE_LAYER(BatchNormalization, BatchNormalizationOptions);
 
 struct LayerNormalizationOptions {
-  Axes axis = {-1};  // over which each example is normalised; gamma and beta have their sizes
+  AxisList axis = -1;  // over which each example is normalised; gamma and beta have their sizes
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;
@@ -60,5 +61,33 @@ struct GroupNormalizationOptions {
 };
 // The channels of each example in groups, each by its own mean and variance over all other axes.
 TENURE_LAYER(GroupNormalization, GroupNormalizationOptions);
+
+struct RMSNormalizationOptions {
+  AxisList axis = -1;
+  double epsilon = 1e-6;
+  TENURE_LAYER_FIELDS;
+};
+// Each example by the root of its mean square over the axes, times a scale that is learned and has
+// their sizes.
+TENURE_LAYER(RMSNormalization, RMSNormalizationOptions);
+
+struct UnitNormalizationOptions {
+  AxisList axis = -1;
+  TENURE_LAYER_FIELDS;
+};
+// Divided by the length over the axes.
+TENURE_LAYER(UnitNormalization, UnitNormalizationOptions);
+
+struct SpectralNormalizationOptions {
+  std::int64_t power_iterations = 1;
+  TENURE_LAYER_FIELDS;
+};
+// A layer with a kernel, or embeddings, which each call in training divides by its largest singular
+// value; that is estimated a little better each time. So in a frozen one, as in Keras.
+class TENURE_API SpectralNormalization : public Layer {
+ public:
+  explicit SpectralNormalization(Layer layer, SpectralNormalizationOptions options = {},
+                                 std::source_location site = std::source_location::current());
+};
 
 }  // namespace tenure::nn

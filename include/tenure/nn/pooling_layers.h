@@ -1,9 +1,9 @@
-// Pooling: the largest or the mean value of each window, or of everything.
+// Pooling: the largest or the mean value of each window, or of everything. Windows and strides are
+// one number for all axes, or one for each.
 //
-//   nn::MaxPooling2D({.pool_size = {3}, .strides = Shape{2}, .padding = "same"});
+//   nn::MaxPooling2D({.pool_size = 3, .strides = 2, .padding = "same"});
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "tenure/nn/core_layers.h"
@@ -11,9 +11,9 @@
 namespace tenure::nn {
 
 struct PoolingOptions {
-  Shape pool_size = {2};              // one number for all axes or one for each
-  std::optional<Shape> strides = {};  // default: pool_size
-  std::string padding = "valid";      // or "same"; padding takes no part
+  Sizes pool_size = 2;
+  Sizes strides = {};             // default: pool_size
+  std::string padding = "valid";  // or "same"; padding takes no part
   std::string data_format = "channels_last";
   TENURE_LAYER_FIELDS;
 };

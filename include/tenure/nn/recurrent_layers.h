@@ -75,37 +75,45 @@ class TENURE_API CellBase : public LayerBase {
   std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override;
 };
 
-// Weights of cells. Rates of dropout are of training; one mask serves a whole sequence.
-#define TENURE_CELL_FIELDS                           \
+// Weights of cells, in parts: what has more settings has them in between, in Keras's order.
+#define TENURE_CELL_INITIALIZERS                     \
   bool use_bias = true;                              \
   Initializer kernel_initializer = "glorot_uniform"; \
   Initializer recurrent_initializer = "orthogonal";  \
-  Initializer bias_initializer = "zeros";            \
-  Regularizer kernel_regularizer = {};               \
-  Regularizer recurrent_regularizer = {};            \
-  Regularizer bias_regularizer = {};                 \
-  Constraint kernel_constraint = {};                 \
-  Constraint recurrent_constraint = {};              \
-  Constraint bias_constraint = {};                   \
-  double dropout = 0;          /* of the inputs */   \
+  Initializer bias_initializer = "zeros"
+#define TENURE_CELL_REGULARIZERS          \
+  Regularizer kernel_regularizer = {};    \
+  Regularizer recurrent_regularizer = {}; \
+  Regularizer bias_regularizer = {}
+// Rates of dropout are of training; one mask serves a whole sequence.
+#define TENURE_CELL_CONSTRAINTS                    \
+  Constraint kernel_constraint = {};               \
+  Constraint recurrent_constraint = {};            \
+  Constraint bias_constraint = {};                 \
+  double dropout = 0;          /* of the inputs */ \
   double recurrent_dropout = 0 /* of the states */
+// With a seed the masks come from a sequence of the cell's own. Keras has it in different places.
+#define TENURE_CELL_SEED std::optional<std::int64_t> seed = {}
 
-// How a layer goes along its sequences.
-#define TENURE_SEQUENCE_FIELDS                                                            \
-  Regularizer activity_regularizer = {};                                                  \
-  bool return_sequences = false;     /* the output of every step, not the last one's */   \
-  bool return_state = false;         /* the states too, after the output */               \
-  bool go_backwards = false;         /* the last step comes first, in the output too */   \
-  bool stateful = false;             /* begins where the last call ended */               \
-  bool unroll = false;               /* in a traced function: all steps, not a loop */    \
-  bool time_major = false;           /* inputs and outputs are [time, batch, ...] */      \
+// How a layer goes along its sequences; what Keras lacks comes last.
+#define TENURE_SEQUENCE_FIELDS                                                      \
+  bool return_sequences = false; /* the output of every step, not the last one's */ \
+  bool return_state = false;     /* the states too, after the output */             \
+  bool go_backwards = false;     /* the last step comes first, in the output too */ \
+  bool stateful = false;         /* begins where the last call ended */             \
+  bool unroll = false            /* in a traced function: all steps, not a loop */
+#define TENURE_SEQUENCE_EXTRAS                                                            \
   bool zero_output_for_mask = false; /* where a step is skipped, not the output before */ \
+  bool time_major = false;           /* inputs and outputs are [time, batch, ...] */      \
   bool fused = true                  /* all steps as one operation, where there is one */
 
 struct SimpleRNNCellOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
-  TENURE_CELL_FIELDS;
+  TENURE_CELL_INITIALIZERS;
+  TENURE_CELL_REGULARIZERS;
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
   TENURE_LAYER_FIELDS;
 };
 // h' = activation(x kernel + h recurrent_kernel + bias)
@@ -118,8 +126,13 @@ class TENURE_API SimpleRNNCell : public Layer {
 struct SimpleRNNOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
-  TENURE_CELL_FIELDS;
+  TENURE_CELL_INITIALIZERS;
+  TENURE_CELL_REGULARIZERS;
+  Regularizer activity_regularizer = {};
+  TENURE_CELL_CONSTRAINTS;
   TENURE_SEQUENCE_FIELDS;
+  TENURE_CELL_SEED;
+  TENURE_SEQUENCE_EXTRAS;
   TENURE_LAYER_FIELDS;
 };
 class TENURE_API SimpleRNN : public Layer {
@@ -132,9 +145,12 @@ struct GRUCellOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
   ActivationFn recurrent_activation = "sigmoid";  // of the gates
-  TENURE_CELL_FIELDS;
-  int implementation = 2;   // 1: each gate has a dropout mask of its own
+  TENURE_CELL_INITIALIZERS;
+  TENURE_CELL_REGULARIZERS;
+  TENURE_CELL_CONSTRAINTS;
   bool reset_after = true;  // the reset gate applies after the product with the state
+  TENURE_CELL_SEED;
+  int implementation = 2;  // 1: each gate has a dropout mask of its own
   TENURE_LAYER_FIELDS;
 };
 // Gates in the order z, r, h; h' = z h + (1 - z) candidate.
@@ -148,10 +164,15 @@ struct GRUOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
   ActivationFn recurrent_activation = "sigmoid";
-  TENURE_CELL_FIELDS;
-  int implementation = 2;
-  bool reset_after = true;
+  TENURE_CELL_INITIALIZERS;
+  TENURE_CELL_REGULARIZERS;
+  Regularizer activity_regularizer = {};
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
   TENURE_SEQUENCE_FIELDS;
+  bool reset_after = true;
+  TENURE_SEQUENCE_EXTRAS;
+  int implementation = 2;
   TENURE_LAYER_FIELDS;
 };
 class TENURE_API GRU : public Layer {
@@ -163,9 +184,12 @@ struct LSTMCellOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
   ActivationFn recurrent_activation = "sigmoid";
-  TENURE_CELL_FIELDS;
-  int implementation = 2;
+  TENURE_CELL_INITIALIZERS;
   bool unit_forget_bias = true;  // the forget gate's bias begins at 1
+  TENURE_CELL_REGULARIZERS;
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
+  int implementation = 2;
   TENURE_LAYER_FIELDS;
 };
 // Gates in the order i, f, c, o; cell' = f cell + i activation(c), h' = o activation(cell').
@@ -180,10 +204,15 @@ struct LSTMOptions {
   std::int64_t units = 0;
   ActivationFn activation = "tanh";
   ActivationFn recurrent_activation = "sigmoid";
-  TENURE_CELL_FIELDS;
-  int implementation = 2;
+  TENURE_CELL_INITIALIZERS;
   bool unit_forget_bias = true;
+  TENURE_CELL_REGULARIZERS;
+  Regularizer activity_regularizer = {};
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
   TENURE_SEQUENCE_FIELDS;
+  TENURE_SEQUENCE_EXTRAS;
+  int implementation = 2;
   TENURE_LAYER_FIELDS;
 };
 class TENURE_API LSTM : public Layer {
@@ -203,6 +232,8 @@ class TENURE_API StackedRNNCells : public Layer {
 
 struct RNNOptions {
   TENURE_SEQUENCE_FIELDS;
+  TENURE_SEQUENCE_EXTRAS;
+  Regularizer activity_regularizer = {};
   // How many of the inputs, the last ones, are given to every step: {x, states..., constants...}.
   int num_constants = 0;
   TENURE_LAYER_FIELDS;
@@ -219,18 +250,21 @@ class TENURE_API RNN : public Layer {
 // Sizes are one for both axes, or one for each.
 #define TENURE_CONV_CELL_FIELDS                \
   std::int64_t filters = 0;                    \
-  Shape kernel_size = {};                      \
-  Shape strides = {1};                         \
+  Sizes kernel_size = {};                      \
+  Sizes strides = 1;                           \
   std::string padding = "valid"; /* or same */ \
   std::string data_format = "channels_last";   \
-  Shape dilation_rate = {1}
+  Sizes dilation_rate = 1
 
 struct ConvLSTM2DCellOptions {
   TENURE_CONV_CELL_FIELDS;
   ActivationFn activation = "tanh";
-  ActivationFn recurrent_activation = "hard_sigmoid";
-  TENURE_CELL_FIELDS;
+  ActivationFn recurrent_activation = "sigmoid";
+  TENURE_CELL_INITIALIZERS;
   bool unit_forget_bias = true;
+  TENURE_CELL_REGULARIZERS;
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
   TENURE_LAYER_FIELDS;
 };
 // An LSTMCell of images: convolutions in place of products.
@@ -243,10 +277,15 @@ class TENURE_API ConvLSTM2DCell : public Layer {
 struct ConvLSTM2DOptions {
   TENURE_CONV_CELL_FIELDS;
   ActivationFn activation = "tanh";
-  ActivationFn recurrent_activation = "hard_sigmoid";
-  TENURE_CELL_FIELDS;
+  ActivationFn recurrent_activation = "sigmoid";
+  TENURE_CELL_INITIALIZERS;
   bool unit_forget_bias = true;
+  TENURE_CELL_REGULARIZERS;
+  Regularizer activity_regularizer = {};
+  TENURE_CELL_CONSTRAINTS;
+  TENURE_CELL_SEED;
   TENURE_SEQUENCE_FIELDS;
+  TENURE_SEQUENCE_EXTRAS;
   TENURE_LAYER_FIELDS;
 };
 // Takes [batch, time, height, width, channels].

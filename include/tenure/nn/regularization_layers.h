@@ -2,8 +2,8 @@
 //
 //   nn::Sequential model({nn::Dense({.units = 64}), nn::Dropout({.rate = 0.5})});
 //
-// Noise is drawn from set_seed's sequence. With a seed of its own, a layer draws the same noise at
-// every call.
+// Noise is drawn from set_seed's sequence. The seed of a layer begins a sequence of the layer's
+// own: each call draws other noise, and a layer with the same seed draws the same, call for call.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ TENURE_LAYER(SpatialDropout3D, SpatialDropoutOptions);
 
 struct GaussianDropoutOptions {
   double rate = 0;
+  std::optional<std::int64_t> seed = {};
   TENURE_LAYER_FIELDS;
 };
 // Multiplies by noise of mean 1 and deviation sqrt(rate / (1 - rate)).
@@ -44,6 +45,7 @@ TENURE_LAYER(GaussianDropout, GaussianDropoutOptions);
 
 struct GaussianNoiseOptions {
   double stddev = 0;
+  std::optional<std::int64_t> seed = {};
   TENURE_LAYER_FIELDS;
 };
 // Adds noise of mean 0.

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "tenure/nn/core_layers.h"
-#include "tenure/views.h"
 
 namespace tenure::nn {
 
@@ -38,10 +37,9 @@ struct RepeatVectorOptions {
 // [batch, features] to [batch, n, features].
 TENURE_LAYER(RepeatVector, RepeatVectorOptions);
 
-// What is cut off or added before and behind each axis: one pair for all axes, or one for each.
 template <int Count>
 struct CroppingOptions {
-  Paddings cropping = {{Count == 2 ? 0 : 1, Count == 2 ? 0 : 1}};
+  Margins cropping = Count == 2 ? 0 : 1;
   std::string data_format = "channels_last";  // or "channels_first"; not for 1D
   TENURE_LAYER_FIELDS;
 };
@@ -51,7 +49,7 @@ TENURE_LAYER(Cropping3D, CroppingOptions<3>);
 
 template <int Count>
 struct ZeroPaddingOptions {
-  Paddings padding = {{1, 1}};
+  Margins padding = 1;
   std::string data_format = "channels_last";
   TENURE_LAYER_FIELDS;
 };
@@ -67,7 +65,7 @@ struct UpSampling1DOptions {
 TENURE_LAYER(UpSampling1D, UpSampling1DOptions);
 
 struct UpSampling2DOptions {
-  Shape size = {2};  // one factor for all axes or one for each
+  Sizes size = 2;  // one factor for all axes or one for each
   std::string data_format = "channels_last";
   std::string interpolation = "nearest";  // or "bilinear"
   TENURE_LAYER_FIELDS;
@@ -75,7 +73,7 @@ struct UpSampling2DOptions {
 TENURE_LAYER(UpSampling2D, UpSampling2DOptions);
 
 struct UpSampling3DOptions {
-  Shape size = {2};
+  Sizes size = 2;
   std::string data_format = "channels_last";
   TENURE_LAYER_FIELDS;
 };

@@ -25,7 +25,8 @@ class TENURE_API Schedule : public Part<Tensor(Tensor)> {
   explicit Schedule(Named<Tensor(Tensor)> named) : Part(std::move(named)) {}
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, Tensor>
-  Schedule(F fn) : Part({.class_name = {}, .config = "{}", .call = std::move(fn)}) {}
+  Schedule(F fn, std::source_location site = std::source_location::current())
+      : Part("schedule", std::move(fn), site) {}
   // float64, whatever the function gives.
   Tensor operator()(const Tensor& step,
                     std::source_location site = std::source_location::current()) const;
@@ -65,12 +66,20 @@ struct CosineDecayRestartsOptions {
   double m_mul = 1;  // and starts as much higher
   double alpha = 0;
 };
-TENURE_API Schedule ExponentialDecay(ExponentialDecayOptions options);
-TENURE_API Schedule InverseTimeDecay(InverseTimeDecayOptions options);
-TENURE_API Schedule PiecewiseConstantDecay(PiecewiseConstantDecayOptions options);
-TENURE_API Schedule PolynomialDecay(PolynomialDecayOptions options);
-TENURE_API Schedule CosineDecay(CosineDecayOptions options);
-TENURE_API Schedule CosineDecayRestarts(CosineDecayRestartsOptions options);
+TENURE_API Schedule ExponentialDecay(ExponentialDecayOptions options,
+                                     std::source_location site = std::source_location::current());
+TENURE_API Schedule InverseTimeDecay(InverseTimeDecayOptions options,
+                                     std::source_location site = std::source_location::current());
+TENURE_API Schedule
+PiecewiseConstantDecay(PiecewiseConstantDecayOptions options,
+                       std::source_location site = std::source_location::current());
+TENURE_API Schedule PolynomialDecay(PolynomialDecayOptions options,
+                                    std::source_location site = std::source_location::current());
+TENURE_API Schedule CosineDecay(CosineDecayOptions options,
+                                std::source_location site = std::source_location::current());
+TENURE_API Schedule
+CosineDecayRestarts(CosineDecayRestartsOptions options,
+                    std::source_location site = std::source_location::current());
 
 // A number, a schedule, or a function of the step.
 class LearningRate {
@@ -81,7 +90,8 @@ class LearningRate {
   LearningRate(Schedule schedule) : schedule_(std::move(schedule)) {}
   template <class F>
     requires std::is_invocable_r_v<Tensor, F, Tensor>
-  LearningRate(F fn) : schedule_(std::move(fn)) {}
+  LearningRate(F fn, std::source_location site = std::source_location::current())
+      : schedule_(std::move(fn), site) {}
   double value() const { return value_; }
   const Schedule& schedule() const { return schedule_; }  // not given() for a number
 

@@ -124,18 +124,6 @@ struct Accumulator<Op, float, double> {
 template <class Op, class T>
 using AccumulatorOf = Accumulator<Op, T, typename Op::template Total<T>>;
 
-// The vector, before anything of what comes next in the program: the compiler may not exchange
-// loads. Memory that is read in order arrives up to a third sooner (Zen 4).
-template <class V>
-HWY_INLINE V loaded_first(V v) {
-#if HWY_TARGET == HWY_AVX3
-  asm volatile("" : "+v"(v.raw));
-#elif HWY_TARGET == HWY_AVX2
-  asm volatile("" : "+x"(v.raw));
-#endif
-  return v;
-}
-
 // Has the line four pages ahead brought to the second cache; it may lie past the end. The
 // processor's own prefetching stops at the end of a page, and one line of the next starts it there:
 // memory was read a seventh faster (Zen 4).

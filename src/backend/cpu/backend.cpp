@@ -5,7 +5,9 @@
 #include <unordered_map>
 
 #include "backend/cpu/copy.h"
+#include "backend/cpu/halves.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/matmul_amx.h"
 #include "core/raise.h"
 #include "ops/op_def.h"
 
@@ -45,6 +47,8 @@ void install(ops::KernelTable& table, detail::DeviceTransfer& transfer) {
                      row.takes_prologue, row.wanted_form, row.follow});
     }
   }
+  install_halves(table);
+  install_amx(table);
 }
 
 }  // namespace tenure::cpu

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backend/cpu/convolution_walk.h"
+#include "backend/cpu/convolution_winograd.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/transposed.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::int64_t kEnoughUnits = 32;         // for any number of threads
 constexpr std::int64_t kLeastPiecePixels = 2048;  // in a piece of a filter's gradient
+constexpr std::int64_t kMostShares = 16;          // that images are read in for it
+constexpr std::int64_t kFiltersOfImages = 4;      // each share being as many filters large
 
 std::int64_t in_lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 
@@ -47,11 +50,13 @@ constexpr std::int64_t kPiecesPerThread = 4;
 template <class T, class F>
 bool run_walk(Walk<T> walk, const F& run, const ops::Epilogue& epilogue = {}) {
   const std::int64_t work = walk.work() * std::max<std::int64_t>(1, walk.multiplier);
-  const std::int64_t threads = work < kSerialWork ? 1 : num_threads();
+  const std::int64_t serial = walk.by_channel ? kSerialChannelWork : kSerialWork;
+  const std::int64_t threads = work < serial ? 1 : num_threads();
   walk.flatten();
+  if (epilogue) walk.finish = &epilogue;
   walk.cut(threads == 1 ? 1 : threads * kPiecesPerThread);
   const bool whole = walk.block_columns >= walk.dst_row;
-  if (epilogue && whole) walk.finish = &epilogue;
+  if (!whole) walk.finish = nullptr;
   if (threads == 1) {
     for (std::int64_t i = 0; i < walk.items(); ++i) run(walk, i);
   } else {
@@ -60,21 +65,64 @@ bool run_walk(Walk<T> walk, const F& run, const ops::Epilogue& epilogue = {}) {
   return whole;
 }
 
+// Convolutions over all channels that Winograd's way suits.
+std::int64_t winograd_seats(std::int64_t pieces) { return std::min(max_slots(), pieces); }
+
+template <class T>
+void take_winograd(Parts& parts, const Walk<T>& walk) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!Winograd::suits(walk)) return;
+    const Winograd winograd(walk);
+    parts.take<float>(winograd.filter_size());
+    parts.take<float>(winograd_seats(winograd.blocks()) * winograd.block_size());
+  }
+}
+
+void run_winograd(const Walk<float>& walk, Parts parts) {
+  const Winograd winograd(walk);
+  const std::int64_t seats = winograd_seats(winograd.blocks());
+  float* const filter = parts.take<float>(winograd.filter_size());
+  float* const scratch = parts.take<float>(seats * winograd.block_size());
+  parallel_for(walk.depth, ceil_div(kSerialElements, kPlaces * walk.columns),
+               [&](std::int64_t first, std::int64_t last) {
+                 winograd_filter(winograd, first, last, filter);
+               });
+  const std::int64_t threads = walk.work() < kSerialWork ? 1 : seats;
+  parallel_seated(winograd.blocks(), threads, [&](std::int64_t block, std::int64_t seat) {
+    winograd_block(winograd, block, filter, scratch + seat * winograd.block_size());
+  });
+}
+
+// A convolution over all channels, whose scratch begins with `parts`; true as run_walk() is.
+template <class T>
+bool run_channels(const Walk<T>& walk, Parts parts, const ops::Epilogue& epilogue = {}) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (Winograd::suits(walk)) {
+      Walk<float> whole = walk;
+      if (epilogue && walk.columns == walk.dst_row) whole.finish = &epilogue;
+      run_winograd(whole, parts);
+      return walk.columns == walk.dst_row;
+    }
+  }
+  return run_walk(walk, [](const auto& w, auto item) { walk_tiles(w, item); }, epilogue);
+}
+
 template <class T>
 void clear(T* dst, std::int64_t count) {
   std::fill_n(dst, count, T{0});
 }
 
-// The channel of x that each column of y belongs to, and zeros behind them so that whole vectors
-// may be read.
+// The channel of x that each column of y belongs to, or with `of_x` the first of y's that belong to
+// one of x, where that is another, and zeros behind them so that whole vectors may be read.
 template <class T>
-void* fill_channels(Parts& parts, std::int64_t columns, std::int64_t multiplier, bool of_y) {
+void* fill_channels(Parts& parts, std::int64_t columns, std::int64_t multiplier, bool of_x) {
   using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  if (multiplier == 1) return nullptr;
   const std::int64_t count = ceil_div(columns, kLineElements<T>) * kLineElements<T>;
   auto* channels = parts.take<Index>(count);
   if (channels == nullptr) return nullptr;
   for (std::int64_t j = 0; j < columns; ++j) {
-    channels[j] = static_cast<Index>(of_y ? j * multiplier : j / multiplier);
+    channels[j] = static_cast<Index>(of_x ? j * multiplier : j / multiplier);
   }
   clear(channels + columns, count - columns);
   return channels;
@@ -128,13 +176,27 @@ ops::ElementLoop loop_of(std::string_view op, DType dtype, ops::AttrsRef attrs =
   return {};
 }
 
-// What a fused convolution does to pixels that have their sums and the bias: the activation, by the
-// loop of the op that it is, and then what follows it in a graph.
+bool is_relu(Activation activation) {
+  return activation == Activation::relu || activation == Activation::relu6;
+}
+
+// What a fused convolution does to a sum before it is written.
+template <class T>
+Ending<T> ending_of(const ops::KernelArgs& args) {
+  const Activation activation = args.attrs.as<ops::ConvAttrs>().activation;
+  Ending<T> ending{.bias = args.in.size() > 2 ? args.in[2].as<T>() : nullptr,
+                   .relu = is_relu(activation)};
+  if (activation == Activation::relu6) ending.most = 6;
+  return ending;
+}
+
+// What it does to pixels once they are written: other activations, by the loop of the op that each
+// is, and then what follows the convolution in a graph.
 class Finish {
  public:
   explicit Finish(const ops::KernelArgs& args) : y_(args.out[0].data), next_(args.epilogue) {
     const auto& attrs = args.attrs.as<ops::ConvAttrs>();
-    if (attrs.activation == Activation::linear) return;
+    if (attrs.activation == Activation::linear || is_relu(attrs.activation)) return;
     const DType dtype = args.out[0].dtype;
     const ops::AlphaAttrs slope{attrs.alpha};
     element_ = static_cast<std::int64_t>(size_of(dtype));
@@ -171,8 +233,10 @@ void finish_at_once(const ops::Epilogue& epilogue, std::int64_t elements) {
 
 template <class T>
 std::size_t forward_scratch(const ops::KernelArgs& args) noexcept {
+  const ConvArgs conv = forward_args(args);
   Parts parts(nullptr);
-  parts.take<T>(forward_args(args).geometry.in_channels);
+  parts.take<T>(conv.geometry.in_channels);
+  take_winograd(parts, forward_walk<T>(conv));
   return parts.bytes();
 }
 
@@ -185,16 +249,16 @@ void forward(const ops::KernelArgs& args) noexcept {
   T* zeros = parts.take<T>(walk.src_row);
   clear(zeros, walk.src_row);
   walk.zeros = zeros;
-  if (args.in.size() > 2) walk.bias = args.in[2].as<T>();
+  walk.ending = ending_of<T>(args);
   const Finish finish(args);
   const ops::Epilogue epilogue = finish.epilogue();
   bool is_finished = true;
   for (std::int64_t group = 0; group < conv.geometry.groups; ++group) {
-    is_finished = run_walk(walk, [](const auto& w, auto item) { walk_tiles(w, item); }, epilogue);
+    is_finished = run_channels(walk, parts, epilogue);
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.columns;
-    if (walk.bias != nullptr) walk.bias += walk.columns;
+    if (walk.ending.bias != nullptr) walk.ending.bias += walk.columns;
   }
   if (!is_finished) finish_at_once(epilogue, conv.y.numel());
 }
@@ -238,7 +302,14 @@ std::size_t input_scratch(const ops::KernelArgs& args) noexcept {
   Parts parts(nullptr);
   parts.take<T>(conv.geometry.out_channels);
   if (args.form == nullptr) parts.take<T>(conv.filter.numel());
-  return parts.bytes();
+  Walk<T> walk = backward_walk<T>(conv);
+  std::size_t bytes = parts.bytes();
+  each_phase(conv.geometry, walk, [&] {
+    Parts with_places = parts;
+    take_winograd(with_places, walk);
+    bytes = std::max(bytes, with_places.bytes());
+  });
+  return bytes;
 }
 
 template <class T>
@@ -265,18 +336,21 @@ void input_gradient(const ops::KernelArgs& args) noexcept {
     walk.weights = weights;
   }
   for (std::int64_t group = 0; group < g.groups; ++group) {
-    each_phase(g, walk,
-               [&] { run_walk(walk, [](const auto& w, auto item) { walk_tiles(w, item); }); });
+    each_phase(g, walk, [&] { run_channels(walk, parts); });
     walk.src += walk.depth;
     walk.dst += walk.columns;
     walk.weights += walk.depth * g.depth;
   }
 }
 
-// Into how many pieces the pixels of a filter's gradient are cut.
-std::int64_t pieces_of(std::int64_t units, std::int64_t pixels) {
-  if (units == 0 || units >= kEnoughUnits) return 1;
-  return std::clamp<std::int64_t>(pixels / kLeastPiecePixels, 1, ceil_div(kEnoughUnits, units));
+// Into how many pieces the pixels of a filter's gradient are cut: enough for all threads, and where
+// a filter is small beside the images, so many that threads need not all read all of them.
+std::int64_t pieces_of(const ConvArgs& conv, std::int64_t units, std::int64_t pixels) {
+  if (units == 0) return 1;
+  const std::int64_t images = conv.x.numel() + conv.y.numel();
+  const std::int64_t shares = images / (kFiltersOfImages * conv.filter.numel());
+  const std::int64_t most = std::max(ceil_div(kEnoughUnits, units), std::min(kMostShares, shares));
+  return std::clamp<std::int64_t>(pixels / kLeastPiecePixels, 1, most);
 }
 
 template <class T>
@@ -285,6 +359,13 @@ FilterSum<T> filter_sum(const ConvArgs& conv) {
   walk.weights = nullptr;
   return {walk, conv.y.as<T>(), conv.geometry.out_channels, conv.filter.as<T>(),
           conv.geometry.out_channels};
+}
+
+template <class T>
+void next_group(FilterSum<T>& sum) {
+  sum.walk.src += sum.walk.depth;
+  sum.dy += sum.walk.columns;
+  sum.dst += sum.walk.columns;
 }
 
 // Sums of all pieces; units of all pieces are dealt to the threads.
@@ -312,23 +393,74 @@ void run_pieces(const FilterSum<T>& sum, std::int64_t units, std::int64_t pieces
 template <class T>
 void add_pieces(T* __restrict__ dst, const T* __restrict__ partial, std::int64_t pieces,
                 std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) dst[i] = partial[i];
-  for (std::int64_t piece = 1; piece < pieces; ++piece) {
-    const T* __restrict__ from = partial + piece * size;
-    TENURE_VECTORISE
-    for (std::int64_t i = 0; i < size; ++i) dst[i] += from[i];
+  parallel_for(size, ceil_div(kSerialElements, pieces), [=](std::int64_t begin, std::int64_t end) {
+    std::copy(partial + begin, partial + end, dst + begin);
+    for (std::int64_t piece = 1; piece < pieces; ++piece) {
+      const T* __restrict__ from = partial + piece * size;
+      TENURE_VECTORISE
+      for (std::int64_t i = begin; i < end; ++i) dst[i] += from[i];
+    }
+  });
+}
+
+// The same by Winograd's way: pieces are blocks of all places.
+std::int64_t winograd_pieces(const Winograd& winograd) {
+  const std::int64_t most = winograd.walk().pixels() / kLeastPiecePixels;
+  return std::clamp<std::int64_t>(most, 1, std::min(kMostShares, winograd.blocks()));
+}
+
+template <class T>
+void take_winograd_sums(Parts& parts, const FilterSum<T>& sum) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (sum.walk.pixels() == 0 || !Winograd::suits(sum)) return;
+    const Winograd winograd(sum.walk);
+    const std::int64_t pieces = winograd_pieces(winograd);
+    parts.take<float>((pieces + 1) * winograd.filter_size());
+    parts.take<float>(winograd_seats(pieces) * winograd.block_size());
   }
+}
+
+bool run_winograd_group(const FilterSum<float>& sum, Parts parts) {
+  const Winograd winograd(sum.walk);
+  const std::int64_t pieces = winograd_pieces(winograd);
+  const std::int64_t size = winograd.filter_size();
+  float* const places = parts.take<float>((pieces + 1) * size);
+  const std::int64_t seats = winograd_seats(pieces);
+  float* const scratch = parts.take<float>(seats * winograd.block_size());
+  parallel_seated(pieces, seats, [&](std::int64_t piece, std::int64_t seat) {
+    winograd_filter_blocks(winograd, sum, piece * winograd.blocks() / pieces,
+                           (piece + 1) * winograd.blocks() / pieces, places + (piece + 1) * size,
+                           scratch + seat * winograd.block_size());
+  });
+  add_pieces(places, places + size, pieces, size);
+  return winograd_filter_sums(winograd, sum, 0, sum.walk.depth, places);
+}
+
+// False if it does not suit, or the sums are not all finite.
+template <class T>
+bool run_winograd_sums(FilterSum<T> sum, std::int64_t groups, const Parts& parts) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!Winograd::suits(sum)) return false;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      if (!run_winograd_group(sum, parts)) return false;
+      next_group(sum);
+    }
+    return true;
+  }
+  return false;
 }
 
 template <class T>
 std::size_t filter_scratch(const ops::KernelArgs& args) noexcept {
   const ConvArgs conv = filter_args(args);
   const FilterSum<T> sum = filter_sum<T>(conv);
-  const std::int64_t pieces = pieces_of(filter_units(sum), sum.walk.pixels());
+  const std::int64_t pieces = pieces_of(conv, filter_units(sum), sum.walk.pixels());
   Parts parts(nullptr);
   parts.take<T>(sum.walk.src_row);
+  Parts with_places = parts;
+  take_winograd_sums(with_places, sum);
   if (pieces > 1) parts.take<T>(pieces * conv.filter.numel());
-  return parts.bytes();
+  return std::max(parts.bytes(), with_places.bytes());
 }
 
 template <class T>
@@ -339,11 +471,12 @@ void filter_gradient(const ops::KernelArgs& args) noexcept {
   FilterSum<T> sum = filter_sum<T>(conv);
   if (sum.walk.pixels() == 0) return clear(sum.dst, size);
   const std::int64_t units = filter_units(sum);
-  const std::int64_t pieces = pieces_of(units, sum.walk.pixels());
+  const std::int64_t pieces = pieces_of(conv, units, sum.walk.pixels());
   Parts parts(args.scratch);
   T* zeros = parts.take<T>(sum.walk.src_row);
   clear(zeros, sum.walk.src_row);
   sum.walk.zeros = zeros;
+  if (run_winograd_sums(sum, conv.geometry.groups, parts)) return;
   T* partial = pieces > 1 ? parts.take<T>(pieces * size) : nullptr;
   if (pieces > 1) sum.dst = partial;
   for (std::int64_t group = 0; group < conv.geometry.groups; ++group) {
@@ -351,28 +484,42 @@ void filter_gradient(const ops::KernelArgs& args) noexcept {
                [](const FilterSum<T>& part, std::int64_t first_unit, std::int64_t last_unit,
                   std::int64_t first,
                   std::int64_t last) { filter_tiles(part, first_unit, last_unit, first, last); });
-    sum.walk.src += sum.walk.depth;
-    sum.dy += sum.walk.columns;
-    sum.dst += sum.walk.columns;
+    next_group(sum);
   }
   if (pieces > 1) add_pieces(conv.filter.as<T>(), partial, pieces, size);
 }
 
 // Each channel by itself. The filter is [..., channels of x, multiplier].
 
+std::int64_t multiplier_of(const Geometry& g) {
+  return g.in_channels == 0 ? 1 : g.out_channels / g.in_channels;
+}
+
 template <class T>
 void as_depthwise(Walk<T>& walk, const Geometry& g) {
-  walk.multiplier = g.in_channels == 0 ? 1 : g.out_channels / g.in_channels;
+  walk.by_channel = true;
+  walk.multiplier = multiplier_of(g);
   walk.weight_tap = g.out_channels;
   walk.depth = 1;
 }
 
+// Whose columns a walk has: those of the result.
+std::int64_t depthwise_columns(const Geometry& g, bool of_x) {
+  return of_x ? g.in_channels : g.out_channels;
+}
+
 template <class T>
+void as_depthwise_of(Walk<T>& walk, const Geometry& g, bool of_x, Parts& parts) {
+  as_depthwise(walk, g);
+  walk.columns = depthwise_columns(g, of_x);
+  walk.channel_of = fill_channels<T>(parts, walk.columns, walk.multiplier, of_x);
+}
+
+template <class T, bool of_x>
 std::size_t depthwise_scratch(const ops::KernelArgs& args) noexcept {
-  const ConvArgs conv = forward_args(args);
+  const Geometry g = (of_x ? input_args(args) : forward_args(args)).geometry;
   Parts parts(nullptr);
-  parts.take<T>(conv.geometry.in_channels);
-  fill_channels<T>(parts, conv.geometry.out_channels, 1, false);
+  fill_channels<T>(parts, depthwise_columns(g, of_x), multiplier_of(g), of_x);
   return parts.bytes();
 }
 
@@ -382,14 +529,9 @@ void depthwise(const ops::KernelArgs& args) noexcept {
   const Geometry& g = conv.geometry;
   if (conv.y.numel() == 0) return;
   Walk<T> walk = forward_walk<T>(conv);
-  as_depthwise(walk, g);
-  walk.columns = g.out_channels;
   Parts parts(args.scratch);
-  T* zeros = parts.take<T>(g.in_channels);
-  clear(zeros, g.in_channels);
-  walk.zeros = zeros;
-  walk.channel_of = fill_channels<T>(parts, g.out_channels, walk.multiplier, false);
-  if (args.in.size() > 2) walk.bias = args.in[2].as<T>();
+  as_depthwise_of(walk, g, false, parts);
+  walk.ending = ending_of<T>(args);
   const Finish finish(args);
   const ops::Epilogue epilogue = finish.epilogue();
   const bool is_finished =
@@ -398,28 +540,14 @@ void depthwise(const ops::KernelArgs& args) noexcept {
 }
 
 template <class T>
-std::size_t depthwise_input_scratch(const ops::KernelArgs& args) noexcept {
-  const ConvArgs conv = input_args(args);
-  Parts parts(nullptr);
-  parts.take<T>(conv.geometry.out_channels);
-  fill_channels<T>(parts, conv.geometry.in_channels, 1, true);
-  return parts.bytes();
-}
-
-template <class T>
 void depthwise_input_gradient(const ops::KernelArgs& args) noexcept {
   const ConvArgs conv = input_args(args);
   const Geometry& g = conv.geometry;
   if (conv.x.numel() == 0) return;
   Walk<T> walk = backward_walk<T>(conv);
-  as_depthwise(walk, g);
-  walk.columns = g.in_channels;
   walk.weights = conv.filter.as<T>();
   Parts parts(args.scratch);
-  T* zeros = parts.take<T>(g.out_channels);
-  clear(zeros, g.out_channels);
-  walk.zeros = zeros;
-  walk.channel_of = fill_channels<T>(parts, g.in_channels, walk.multiplier, true);
+  as_depthwise_of(walk, g, true, parts);
   each_phase(g, walk, [&] {
     run_walk(walk, [](const auto& w, auto item) {
       w.multiplier == 1 ? depthwise_tiles(w, item) : depthwise_sums(w, item);
@@ -439,10 +567,10 @@ template <class T>
 std::size_t depthwise_filter_scratch(const ops::KernelArgs& args) noexcept {
   const ConvArgs conv = filter_args(args);
   const FilterSum<T> sum = depthwise_filter_sum<T>(conv);
-  const std::int64_t pieces = pieces_of(depthwise_units(sum), sum.walk.pixels());
+  const std::int64_t pieces = pieces_of(conv, depthwise_units(sum), sum.walk.pixels());
   Parts parts(nullptr);
   parts.take<T>(sum.walk.src_row);
-  fill_channels<T>(parts, sum.walk.columns, 1, false);
+  fill_channels<T>(parts, sum.walk.columns, sum.walk.multiplier, false);
   if (pieces > 1) parts.take<T>(pieces * conv.filter.numel());
   return parts.bytes();
 }
@@ -455,7 +583,7 @@ void depthwise_filter_gradient(const ops::KernelArgs& args) noexcept {
   FilterSum<T> sum = depthwise_filter_sum<T>(conv);
   if (sum.walk.pixels() == 0) return clear(sum.dst, size);
   const std::int64_t units = depthwise_units(sum);
-  const std::int64_t pieces = pieces_of(units, sum.walk.pixels());
+  const std::int64_t pieces = pieces_of(conv, units, sum.walk.pixels());
   Parts parts(args.scratch);
   T* zeros = parts.take<T>(sum.walk.src_row);
   clear(zeros, sum.walk.src_row);
@@ -501,10 +629,10 @@ constexpr std::array kRowsOf = {
     ops::KernelRow{"conv1d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv2d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
     ops::KernelRow{"conv3d_grad_filter", dtype_of<T>, filter_gradient<T>, filter_scratch<T>},
-    forward_row<T>("depthwise_conv2d", depthwise<T>, depthwise_scratch<T>),
-    forward_row<T>("fused_depthwise_conv2d", depthwise<T>, depthwise_scratch<T>),
+    forward_row<T>("depthwise_conv2d", depthwise<T>, depthwise_scratch<T, false>),
+    forward_row<T>("fused_depthwise_conv2d", depthwise<T>, depthwise_scratch<T, false>),
     ops::KernelRow{"depthwise_conv2d_grad_input", dtype_of<T>, depthwise_input_gradient<T>,
-                   depthwise_input_scratch<T>},
+                   depthwise_scratch<T, true>},
     ops::KernelRow{"depthwise_conv2d_grad_filter", dtype_of<T>, depthwise_filter_gradient<T>,
                    depthwise_filter_scratch<T>},
 };

@@ -1,5 +1,10 @@
 // Convolutions of each channel by itself: vectors run along the channels.
 //
+// A line of pixels is taken from one end to the other. Pixels whose taps are all inside of the
+// image are taken four at a time, and where a kernel is three or five wide, as most are, what one
+// of them reads serves its neighbours: each vector of the source is read once for each row of the
+// kernel. Pixels at the ends of a line sum the taps they have.
+//
 // With a channel multiplier, column j of y belongs to channel j / multiplier of x; the source is
 // then gathered by a table of those channels.
 #include "backend/cpu/convolution_walk.h"
@@ -18,18 +23,18 @@ namespace tenure::cpu::HWY_NAMESPACE {
 namespace {
 
 // How a column finds its elements of the source.
-enum class Columns : std::uint8_t {
+enum class Source : std::uint8_t {
   same,    // column j is the source's channel j
   spread,  // channel_of[j]
   summed,  // channels channel_of[j], + 1, ... as many as the multiplier says, each with its weight
 };
 
-// `count` lanes: all of them unless kPartial.
-template <Columns kColumns, bool kPartial, class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_source(D d, const T* src, std::int64_t column, std::size_t count,
+// With kPartial the first of its lanes.
+template <Source kSource, bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_source(D d, const T* src, std::int64_t column, const FirstLanes<D>& last,
                                   const void* channel_of) {
-  if constexpr (kColumns == Columns::same) {
-    return kPartial ? load_first(d, src + column, count) : hn::LoadU(d, src + column);
+  if constexpr (kSource == Source::same) {
+    return kPartial ? last.load(d, src + column) : hn::LoadU(d, src + column);
   } else {
     const hn::RebindToSigned<D> di;
     const auto* channels = static_cast<const hn::TFromD<decltype(di)>*>(channel_of);
@@ -37,81 +42,325 @@ HWY_INLINE hn::Vec<D> load_source(D d, const T* src, std::int64_t column, std::s
   }
 }
 
-template <Columns kColumns, int R, int V, bool kPartial, class T>
-HWY_NOINLINE void depthwise_tile(const TileArgs<T>& args, int pixel, std::int64_t column,
-                                 std::size_t count) {
+// Pixels that are taken at once where all taps are inside, and how many vectors of each.
+constexpr int kAtOnce = 4;
+#if HWY_TARGET == HWY_AVX3
+constexpr int kAtOnceVectors = 2;
+#else
+constexpr int kAtOnceVectors = 1;
+#endif
+
+// Which taps of an axis lie in the image for one of its pixels.
+struct Taps {
+  std::int64_t first;
+  std::int64_t count;
+};
+Taps taps_inside(const Axis& axis, std::int64_t pixel) {
+  const std::int64_t at = pixel * axis.step + axis.first;
+  const std::int64_t first = at < 0 ? ceil_div(-at, axis.tap_step) : 0;
+  const std::int64_t end = std::min(axis.taps, ceil_div(axis.src_size - at, axis.tap_step));
+  return first < end ? Taps{first, end - first} : Taps{0, 0};
+}
+
+// Pixels [first, end) of an axis have all their taps inside.
+struct Inside {
+  std::int64_t first;
+  std::int64_t end;
+};
+Inside inside_of(const Axis& axis, std::int64_t from, std::int64_t to) {
+  const std::int64_t reach = axis.first + (axis.taps - 1) * axis.tap_step;
+  const std::int64_t first =
+      std::max(from, ceil_div(std::max<std::int64_t>(0, -axis.first), axis.step));
+  const std::int64_t room = axis.src_size - reach;
+  const std::int64_t end = std::min(to, room > 0 ? ceil_div(room, axis.step) : 0);
+  return first < end ? Inside{first, end} : Inside{to, to};
+}
+
+// The same sums, taps in the order in which they lie in the source.
+Axis ascending(Axis axis) {
+  if (axis.tap_step >= 0) return axis;
+  axis.first += (axis.taps - 1) * axis.tap_step;
+  axis.weight_first += (axis.taps - 1) * axis.weight_step;
+  axis.tap_step = -axis.tap_step;
+  axis.weight_step = -axis.weight_step;
+  return axis;
+}
+
+// A line of a walk's pixels, and the rows of the kernel that lie in the image there. Distances are
+// in elements. Addresses are integers, because those of padding point outside of the image.
+template <class T>
+struct Line {
+  std::uintptr_t src;  // what the first of those rows reads with its tap 0, for the line's pixel 0
+  const T* weights;    // of that tap
+  T* dst;
+  Taps planes, rows;
+  std::int64_t src_plane, src_row, src_tap, src_pixel;
+  std::int64_t weight_plane, weight_row, weight_tap;
+  std::int64_t dst_pixel;
+  Axis along;
+
+  // Line `index` of a walk whose axes ascend.
+  Line(const Walk<T>& walk, std::int64_t index) : along(walk.axes[2]) {
+    const auto& [depth, height, width] = walk.axes;
+    const std::int64_t row = index % height.count;
+    const std::int64_t plane = index / height.count % depth.count;
+    const std::int64_t image = index / height.count / depth.count;
+    planes = taps_inside(depth, plane);
+    rows = taps_inside(height, row);
+    const std::int64_t line = width.src_size * walk.src_row;
+    src_plane = depth.tap_step * height.src_size * line;
+    src_row = height.tap_step * line;
+    src_tap = width.tap_step * walk.src_row;
+    src_pixel = width.step * walk.src_row;
+    const std::int64_t at =
+        ((image * depth.src_size + plane * depth.step + depth.first) * height.src_size +
+         row * height.step + height.first) *
+            line +
+        width.first * walk.src_row + planes.first * src_plane + rows.first * src_row;
+    src = reinterpret_cast<std::uintptr_t>(walk.src) + static_cast<std::uintptr_t>(at) * sizeof(T);
+    const std::int64_t height_weights = walk.kernel[2] * walk.weight_tap;
+    weight_plane = depth.weight_step * walk.kernel[1] * height_weights;
+    weight_row = height.weight_step * height_weights;
+    weight_tap = width.weight_step * walk.weight_tap;
+    weights = walk.weights +
+              (depth.weight_first * walk.kernel[1] + height.weight_first) * height_weights +
+              width.weight_first * walk.weight_tap + planes.first * weight_plane +
+              rows.first * weight_row;
+    dst_pixel = width.dst_step * walk.dst_row;
+    const std::int64_t dst_line =
+        (image * depth.dst_size + depth.dst_first + plane * depth.dst_step) * height.dst_size +
+        height.dst_first + row * height.dst_step;
+    dst = walk.dst + (dst_line * width.dst_size + width.dst_first) * walk.dst_row;
+  }
+
+  // What a tap of a pixel reads in the first row of the kernel.
+  const T* src_of(std::int64_t pixel, std::int64_t tap) const {
+    const std::int64_t at = pixel * src_pixel + tap * src_tap;
+    return pointer_to<T>(src + static_cast<std::uintptr_t>(at) * sizeof(T));
+  }
+
+  // Calls fn(src, weights) for every row of the kernel, given those of the first.
+  template <class F>
+  HWY_INLINE void each_row(const T* first_src, const T* first_weights, const F& fn) const {
+    for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+      const T* row_src = first_src + plane * src_plane;
+      const T* row_weights = first_weights + plane * weight_plane;
+      for (std::int64_t row = rows.count; row > 0; --row) {
+        fn(row_src, row_weights);
+        row_src += src_row;
+        row_weights += weight_row;
+      }
+    }
+  }
+};
+
+// Where a tile's columns begin, and how many of its last vector there are if that is partial.
+struct Place {
+  std::int64_t column;
+  std::size_t lanes;
+};
+
+// Calls tile.template operator()<vectors, partial>(place) to cover columns [first, last).
+template <int V, class T, class F>
+HWY_INLINE void cover_columns(std::int64_t first, std::int64_t last, const F& tile) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (; last - first >= V * lanes; first += V * lanes) {
+    tile.template operator()<V, false>(Place{first, 0});
+  }
+  if constexpr (V > 1) {
+    cover_columns<V / 2, T>(first, last, tile);
+  } else if (first < last) {
+    tile.template operator()<1, true>(Place{first, static_cast<std::size_t>(last - first)});
+  }
+}
+
+// Some columns of a walk.
+template <class T>
+struct Columns {
+  const Walk<T>& walk;
+  std::int64_t first;
+  std::int64_t last;
+};
+
+template <int R, int V, bool kPartial, class T, class D>
+HWY_INLINE void write(D d, const Ending<T>& ending, const Line<T>& line, T* HWY_RESTRICT dst,
+                      std::int64_t column, const FirstLanes<D>& last, hn::Vec<D> (&sum)[R][V]) {
+  end_sums<R, V, kPartial>(d, ending, column, last, sum);
+  dst += column;
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i, dst += line.dst_pixel) {
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) store_of<V, kPartial>(d, sum[i][v], dst, v, last);
+  }
+}
+
+// R pixels with some of the taps along the line.
+template <Source kSource, int R, class T>
+HWY_NOINLINE void some_taps(const Columns<T>& columns, const Line<T>& line, std::int64_t pixel,
+                            Taps taps) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const T* src, int v)
-                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, count); };
-  const auto source = [&](const T* src, int v) HWY_ATTR {
-    return kPartial && v == V - 1
-               ? load_source<kColumns, true>(d, src, column + v * lanes, count, args.channel_of)
-               : load_source<kColumns, false>(d, src, column + v * lanes, count, args.channel_of);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const Walk<T>& walk = columns.walk;
+  const T* first_src = line.src_of(pixel, taps.first);
+  const T* first_weights = line.weights + taps.first * line.weight_tap;
+  T* dst = line.dst + pixel * line.dst_pixel;
+  constexpr bool kSummed = kSource == Source::summed;
+  const std::int64_t multiplier = kSummed ? walk.multiplier : 1;
+  const auto tile = [&]<int V, bool kPartial>(Place place) HWY_ATTR {
+    const FirstLanes last(d, place.lanes);
+    const auto source = [&](const T* src, int v) HWY_ATTR {
+      const std::int64_t column = place.column + v * lanes;
+      return kPartial && v == V - 1
+                 ? load_source<kSource, true>(d, src, column, last, walk.channel_of)
+                 : load_source<kSource, false>(d, src, column, last, walk.channel_of);
+    };
+    Vec sum[R][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
+    }
+    line.each_row(first_src, first_weights, [&](const T* src, const T* weights) HWY_ATTR {
+      for (std::int64_t t = 0; t < taps.count; ++t) {
+        for (std::int64_t m = 0; m < multiplier; ++m) {
+          Vec factor[V];
+#pragma GCC unroll 16
+          for (int v = 0; v < V; ++v) {
+            factor[v] = kSummed ? source(weights + m, v)
+                                : load_of<V, kPartial>(d, weights + place.column, v, last);
+          }
+#pragma GCC unroll 16
+          for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 16
+            for (int v = 0; v < V; ++v) {
+              sum[i][v] = hn::MulAdd(source(src + m + i * line.src_pixel, v), factor[v], sum[i][v]);
+            }
+          }
+        }
+        src += line.src_tap;
+        weights += line.weight_tap;
+      }
+    });
+    write<R, V, kPartial>(d, walk.ending, line, dst, place.column, last, sum);
   };
-  Vec sum[R][V];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    const T* dst = args.dst[pixel + i] + column;
-#pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) {
-      sum[i][v] = args.accumulate ? load(dst, v) : hn::Zero(d);
-    }
-  }
-  constexpr bool kSummed = kColumns == Columns::summed;
-  const std::int64_t multiplier = kSummed ? args.multiplier : 1;
-  for (std::int64_t t = 0; t < args.taps; ++t) {
-    const std::uintptr_t* table = args.table + t * kTilePixels + pixel;
-    for (std::int64_t m = 0; m < multiplier; ++m) {
-      Vec weights[V];
-#pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) {
-        if constexpr (kSummed) {
-          weights[v] = source(args.weights[t] + m, v);
-        } else {
-          weights[v] = load(args.weights[t] + column, v);
-        }
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) {
-        const T* pixel_src = pointer_to<T>(table[i]) + m;
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) {
-          sum[i][v] = hn::MulAdd(source(pixel_src, v), weights[v], sum[i][v]);
-        }
-      }
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    T* dst = args.dst[pixel + i] + column;
-#pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) {
-      Vec result = sum[i][v];
-      if (args.bias != nullptr) result = hn::Add(result, load(args.bias + column, v));
-      store_of<V, kPartial>(d, result, dst, v, count);
-    }
-  }
+  constexpr int kVectors = kSource == Source::same ? (R == 1 ? 2 : 1) * kAtOnceVectors : 1;
+  cover_columns<kVectors, T>(columns.first, columns.last, tile);
 }
 
-// A row of single vectors.
-template <class T, class F>
-HWY_INLINE void cover_vectors(int rows, std::int64_t columns, const F& tile) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  std::int64_t column = 0;
-  for (; columns - column >= lanes; column += lanes) cover_rows<1, false>(rows, column, 0, tile);
-  if (column < columns) {
-    cover_rows<1, true>(rows, column, static_cast<std::size_t>(columns - column), tile);
-  }
+// kAtOnce pixels, kStep apart, that have kTaps neighbouring taps each.
+template <int kTaps, int kStep, class T>
+HWY_NOINLINE void all_taps(const Columns<T>& columns, const Line<T>& line, std::int64_t pixel) {
+  const hn::ScalableTag<T> d;
+  using Vec = hn::Vec<decltype(d)>;
+  const T* first_src = line.src_of(pixel, 0);
+  T* dst = line.dst + pixel * line.dst_pixel;
+  const auto tile = [&]<int V, bool kPartial>(Place place) HWY_ATTR {
+    const FirstLanes last(d, place.lanes);
+    Vec sum[kAtOnce][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < kAtOnce; ++i) {
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
+    }
+    line.each_row(first_src + place.column, line.weights + place.column,
+                  [&](const T* src, const T* weights) HWY_ATTR {
+                    Vec factor[kTaps][V];
+#pragma GCC unroll 16
+                    for (int t = 0; t < kTaps; ++t) {
+#pragma GCC unroll 16
+                      for (int v = 0; v < V; ++v) {
+                        factor[t][v] =
+                            load_of<V, kPartial>(d, weights + t * line.weight_tap, v, last);
+                      }
+                    }
+#pragma GCC unroll 16
+                    for (int x = 0; x < (kAtOnce - 1) * kStep + kTaps; ++x, src += line.src_tap) {
+                      Vec value[V];
+#pragma GCC unroll 16
+                      for (int v = 0; v < V; ++v)
+                        value[v] = loaded_first(load_of<V, kPartial>(d, src, v, last));
+#pragma GCC unroll 16
+                      for (int i = 0; i < kAtOnce; ++i) {
+                        const int t = x - i * kStep;
+                        if (t < 0 || t >= kTaps) continue;
+#pragma GCC unroll 16
+                        for (int v = 0; v < V; ++v)
+                          sum[i][v] = hn::MulAdd(value[v], factor[t][v], sum[i][v]);
+                      }
+                    }
+                  });
+    write<kAtOnce, V, kPartial>(d, columns.walk.ending, line, dst, place.column, last, sum);
+  };
+  cover_columns<kAtOnceVectors, T>(columns.first, columns.last, tile);
 }
 
-template <Columns kColumns, class T>
-void run_item(const Walk<T>& walk, std::int64_t item) {
-  walk_item(walk, item,
-            []<int R, int V, bool kPartial>(const TileArgs<T>& args, int pixel, std::int64_t column,
-                                            std::size_t count)
-                HWY_ATTR { depthwise_tile<kColumns, R, V, kPartial>(args, pixel, column, count); });
+// kAtOnce pixels, all taps of which are inside.
+template <Source kSource, class T>
+HWY_INLINE void whole_pixels(const Columns<T>& columns, const Line<T>& line, std::int64_t pixel) {
+  const Axis& along = line.along;
+  if (kSource == Source::same && along.tap_step == 1) {
+    if (along.taps == 3 && along.step == 1) return all_taps<3, 1>(columns, line, pixel);
+    if (along.taps == 3 && along.step == 2) return all_taps<3, 2>(columns, line, pixel);
+    if (along.taps == 5 && along.step == 1) return all_taps<5, 1>(columns, line, pixel);
+    if (along.taps == 5 && along.step == 2) return all_taps<5, 2>(columns, line, pixel);
+  }
+  some_taps<kSource, kAtOnce>(columns, line, pixel, {0, along.taps});
+}
+
+// Pixels [from, to) of a line.
+template <Source kSource, class T>
+void part_of_line(const Columns<T>& columns, const Line<T>& line, std::int64_t from,
+                  std::int64_t to) {
+  const auto one = [&](std::int64_t pixel) HWY_ATTR {
+    some_taps<kSource, 1>(columns, line, pixel, taps_inside(line.along, pixel));
+  };
+  Inside inside = inside_of(line.along, from, to);
+  if (inside.end - inside.first < kAtOnce) inside = {to, to};
+  if ((inside.end - inside.first) % kAtOnce == 1) --inside.end;
+  for (std::int64_t pixel = from; pixel < inside.first; ++pixel) one(pixel);
+  for (std::int64_t pixel = inside.first; pixel < inside.end; pixel += kAtOnce) {
+    // The last ones may be some of those before.
+    whole_pixels<kSource>(columns, line, std::min(pixel, inside.end - kAtOnce));
+  }
+  for (std::int64_t pixel = inside.end; pixel < to; ++pixel) one(pixel);
+}
+
+// Columns are taken as many at a time as leave their weights, and the rows of the source that a
+// line reads, in the first cache while lines pass; but so many that what lies together is read
+// together.
+constexpr std::int64_t kCacheBytes = 24 * 1024;
+constexpr std::int64_t kLeastLines = 2;
+
+template <Source kSource, class T>
+void run_item(const Walk<T>& descending, std::int64_t item) {
+  Walk<T> walk = descending;
+  for (Axis& axis : walk.axes) axis = ascending(axis);
+  const std::int64_t column_blocks = ceil_div(walk.columns, walk.block_columns);
+  const std::int64_t column = item % column_blocks * walk.block_columns;
+  const std::int64_t columns = std::min(walk.block_columns, walk.columns - column);
+  const Axis& width = walk.axes[2];
+  const std::int64_t elements =
+      walk.taps() + walk.axes[1].taps * std::min(width.src_size, width.count * width.step);
+  const std::int64_t most =
+      std::max<std::int64_t>(kLeastLines, kCacheBytes / (64 * std::max<std::int64_t>(1, elements)));
+  const std::int64_t lines = ceil_div(columns, kLineElements<T>);
+  const std::int64_t parts = ceil_div(lines, most);
+  const std::int64_t begin = item / column_blocks * walk.block_pixels;
+  const std::int64_t end = std::min(walk.pixels(), begin + walk.block_pixels);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t first = column + part * lines / parts * kLineElements<T>;
+    const std::int64_t last =
+        column + std::min(columns, (part + 1) * lines / parts * kLineElements<T>);
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t start = at / width.count * width.count;
+      const std::int64_t to = std::min(end, start + width.count);
+      part_of_line<kSource>(Columns<T>{walk, first, last}, Line<T>(walk, start / width.count),
+                            at - start, to - start);
+      at = to;
+    }
+  }
+  if (walk.finish != nullptr) (*walk.finish)(begin* walk.dst_row, end* walk.dst_row);
 }
 
 template <class T>
@@ -126,14 +375,14 @@ struct DepthwiseFilterArgs {
   bool accumulate;
 };
 
-template <Columns kColumns, int R, bool kPartial, class T>
+template <Source kSource, int R, bool kPartial, class T>
 HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int tap,
                                         std::int64_t column, std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
-  const auto load = [&](const T* src) HWY_ATTR {
-    return kPartial ? load_first(d, src, count) : hn::LoadU(d, src);
-  };
+  const FirstLanes last(d, count);
+  const auto load = [&](const T* src)
+                        HWY_ATTR { return kPartial ? last.load(d, src) : hn::LoadU(d, src); };
   Vec sum[R];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) sum[i] = hn::Zero(d);
@@ -143,8 +392,8 @@ HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int 
     const Vec factor = load(dy);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec src = load_source<kColumns, kPartial>(
-          d, pointer_to<T>(table[std::int64_t{i} * kChunkPixels + p]), column, count,
+      const Vec src = load_source<kSource, kPartial>(
+          d, pointer_to<T>(table[std::int64_t{i} * kChunkPixels + p]), column, last,
           args.channel_of);
       sum[i] = hn::MulAdd(src, factor, sum[i]);
     }
@@ -158,7 +407,7 @@ HWY_NOINLINE void depthwise_filter_tile(const DepthwiseFilterArgs<T>& args, int 
   }
 }
 
-template <Columns kColumns, class T>
+template <Source kSource, class T>
 void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t last_unit,
                std::int64_t first, std::int64_t last) {
   const Walk<T>& walk = sum.walk;
@@ -180,12 +429,11 @@ void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t la
           table,       walk.channel_of, sum.dy + at * sum.dy_row,
           sum.dy_row,  pixels,          sum.dst + first_tap * sum.dst_row,
           sum.dst_row, at > first};
-      cover_vectors<T>(
-          taps, columns,
-          [&args, column]<int R, int V, bool kPartial>(int row, std::int64_t to, std::size_t count)
-              HWY_ATTR {
-                depthwise_filter_tile<kColumns, R, kPartial>(args, row, column + to, count);
-              });
+      cover_vectors<T>(taps, columns,
+                       [&args, column]<int R, int V, bool kPartial>(int row, std::int64_t to,
+                                                                    std::size_t count) HWY_ATTR {
+                         depthwise_filter_tile<kSource, R, kPartial>(args, row, column + to, count);
+                       });
       unit = end;
     }
   }
@@ -193,22 +441,19 @@ void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t la
 
 template <class T>
 void any_item(const Walk<T>& walk, std::int64_t item) {
-  walk.multiplier == 1 ? run_item<Columns::same>(walk, item)
-                       : run_item<Columns::spread>(walk, item);
+  walk.multiplier == 1 ? run_item<Source::same>(walk, item) : run_item<Source::spread>(walk, item);
 }
 template <class T>
 void any_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t last_unit,
                std::int64_t first, std::int64_t last) {
-  sum.walk.multiplier == 1 ? run_units<Columns::same>(sum, first_unit, last_unit, first, last)
-                           : run_units<Columns::spread>(sum, first_unit, last_unit, first, last);
+  sum.walk.multiplier == 1 ? run_units<Source::same>(sum, first_unit, last_unit, first, last)
+                           : run_units<Source::spread>(sum, first_unit, last_unit, first, last);
 }
 
 void items_f32(const Walk<float>& walk, std::int64_t item) { any_item(walk, item); }
 void items_f64(const Walk<double>& walk, std::int64_t item) { any_item(walk, item); }
-void sums_f32(const Walk<float>& walk, std::int64_t item) { run_item<Columns::summed>(walk, item); }
-void sums_f64(const Walk<double>& walk, std::int64_t item) {
-  run_item<Columns::summed>(walk, item);
-}
+void sums_f32(const Walk<float>& walk, std::int64_t item) { run_item<Source::summed>(walk, item); }
+void sums_f64(const Walk<double>& walk, std::int64_t item) { run_item<Source::summed>(walk, item); }
 void units_f32(const FilterSum<float>& sum, std::int64_t first_unit, std::int64_t last_unit,
                std::int64_t first, std::int64_t last) {
   any_units(sum, first_unit, last_unit, first, last);

@@ -36,8 +36,9 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
                               std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
+  const FirstLanes last(d, count);
   const auto load = [&](const T* src, int v)
-                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, count); };
+                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, last); };
   Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
@@ -67,7 +68,7 @@ HWY_NOINLINE void filter_tile(const FilterArgs<T>& args, int first, std::int64_t
     for (int v = 0; v < V; ++v) {
       Vec result = sum[i][v];
       if (args.accumulate) result = hn::Add(load(dst, v), result);
-      store_of<V, kPartial>(d, result, dst, v, count);
+      store_of<V, kPartial>(d, result, dst, v, last);
     }
   }
 }
@@ -91,13 +92,18 @@ void run_units(const FilterSum<T>& sum, std::int64_t first_unit, std::int64_t la
         const std::int64_t column = unit % column_tiles * kUnitColumns<T>;
         const std::int64_t channel = tile * walk.depth / row_tiles;
         const int rows = static_cast<int>((tile + 1) * walk.depth / row_tiles - channel);
-        const FilterArgs<T> args{
-            table,       channel,   sum.dy + at * sum.dy_row + column,
-            sum.dy_row,  pixels,    sum.dst + (tap * walk.depth + channel) * sum.dst_row + column,
-            sum.dst_row, at > first};
-        cover<T>(rows, std::min(kUnitColumns<T>, walk.columns - column),
-                 [&args]<int R, int V, bool kPartial>(int row, std::int64_t to, std::size_t count)
-                     HWY_ATTR { filter_tile<R, V, kPartial>(args, row, to, count); });
+        const FilterArgs<T> args{table,
+                                 channel,
+                                 sum.dy + at * sum.dy_row + column,
+                                 sum.dy_row,
+                                 pixels,
+                                 sum.dst + (tap * walk.depth + channel) * sum.dst_row + column,
+                                 sum.dst_row,
+                                 sum.accumulate || at > first};
+        cover<T, kTileRows>(
+            rows, std::min(kUnitColumns<T>, walk.columns - column),
+            [&args]<int R, int V, bool kPartial>(int row, std::int64_t to, std::size_t count)
+                HWY_ATTR { filter_tile<R, V, kPartial>(args, row, to, count); });
       }
     }
   }

@@ -25,8 +25,9 @@ template <int R, int V, bool kPartial, class T>
 HWY_NOINLINE void tile(const TileArgs<T>& args, int pixel, std::int64_t column, std::size_t count) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
+  const FirstLanes last(d, count);
   const auto load = [&](const T* src, int v)
-                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, count); };
+                        HWY_ATTR { return load_of<V, kPartial>(d, src, v, last); };
   Vec sum[R][V];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
@@ -54,16 +55,21 @@ HWY_NOINLINE void tile(const TileArgs<T>& args, int pixel, std::int64_t column, 
       weights += weight_row;
     }
   }
+  if (args.accumulate) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        sum[i][v] = hn::Add(load(args.dst[pixel + i] + column, v), sum[i][v]);
+      }
+    }
+  }
+  if (args.ending != nullptr) end_sums<R, V, kPartial>(d, *args.ending, column, last, sum);
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     T* dst = args.dst[pixel + i] + column;
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) {
-      Vec result = sum[i][v];
-      if (args.accumulate) result = hn::Add(load(dst, v), result);
-      if (args.bias != nullptr) result = hn::Add(result, load(args.bias + column, v));
-      store_of<V, kPartial>(d, result, dst, v, count);
-    }
+    for (int v = 0; v < V; ++v) store_of<V, kPartial>(d, sum[i][v], dst, v, last);
   }
 }
 

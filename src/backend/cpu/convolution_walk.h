@@ -15,15 +15,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "backend/cpu/elementwise.h"
+#include "backend/cpu/parallel.h"
 #include "ops/convolution_attrs.h"
 #include "ops/kernel.h"
 
 namespace tenure::cpu {
-
-inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // All ranks as 3D, with leading axes of one.
 struct Geometry {
@@ -118,19 +118,28 @@ template <class T>
 inline constexpr std::int64_t kLineElements = 64 / static_cast<std::int64_t>(sizeof(T));
 
 // Output pixels whose pointers are found together.
-inline constexpr int kTilePixels = 12;
+inline constexpr int kTilePixels = 24;
 // Taps in one table of pointers.
 inline constexpr std::int64_t kMaxTaps = 64;
 // A piece of work is at most this many pixels, and so many columns unless there are few weights.
-inline constexpr std::int64_t kBlockPixels = 16 * kTilePixels;
+inline constexpr std::int64_t kBlockPixels = 8 * kTilePixels;
 inline constexpr std::int64_t kBlockWidth = 256;
 // Pixels that a gradient of filters takes at a time.
 inline constexpr int kChunkPixels = 192;
-// Multiply-adds that are not worth a second thread.
+// Multiply-adds that are not worth a second thread; those of channels by themselves take longer.
 inline constexpr std::int64_t kSerialWork = 256 * 1024;
+inline constexpr std::int64_t kSerialChannelWork = kSerialWork / 4;
 // Rows of weights in a block: what stays in the second cache while pixels pass over it.
 template <class T>
 constexpr std::int64_t kWeightRows = 3072 / static_cast<std::int64_t>(sizeof(T));
+
+// What is done to a sum that is whole.
+template <class T>
+struct Ending {
+  const T* bias = nullptr;
+  bool relu = false;
+  T most = std::numeric_limits<T>::infinity();  // with relu
+};
 
 template <class T>
 struct Walk {
@@ -147,10 +156,11 @@ struct Walk {
   std::int64_t depth;                     // channels summed over
   std::int64_t columns;                   // channels of the result
   const T* zeros;                         // a pixel of padding
-  const T* bias = nullptr;                // added to every sum at its end
   const ops::Epilogue* finish = nullptr;  // of pixels that have all their columns
+  Ending<T> ending = {};
   std::int64_t block_pixels = kBlockPixels;
   std::int64_t block_columns = kBlockWidth;
+  bool by_channel = false;           // depthwise
   std::int64_t multiplier = 1;       // depthwise: channels of y for each of x
   const void* channel_of = nullptr;  // depthwise, if that is not 1: the source's, per column
 
@@ -166,15 +176,31 @@ struct Walk {
   // Chooses the pieces: all columns if their weights are few, and then smaller ones until there are
   // `wanted`. No sum depends on how a walk is cut.
   void cut(std::int64_t wanted) {
+    const auto halve = [](std::int64_t& size, std::int64_t unit) {
+      size = ceil_div(size, 2 * unit) * unit;
+    };
+    if (by_channel) {
+      // Whole lines; and channels, which share no source, before these.
+      const std::int64_t line = axes[2].count;
+      block_columns = columns;
+      block_pixels = ceil_div(kBlockPixels, line) * line;
+      while (items() < wanted) {
+        if (finish == nullptr && block_columns > 4 * kLineElements<T>) {
+          halve(block_columns, 2 * kLineElements<T>);
+        } else if (block_pixels > line) {
+          halve(block_pixels, line);
+        } else {
+          return;
+        }
+      }
+      return;
+    }
     const std::int64_t rows = std::min(kWeightRows<T>, taps() * depth);
     block_columns = rows * columns <= kWeightRows<T> * kBlockWidth ? columns : kBlockWidth;
     const std::int64_t blocks = std::max<std::int64_t>(1, pixels() / kBlockPixels);
     block_pixels = ceil_div(pixels(), blocks * kTilePixels) * kTilePixels;
-    const auto halve = [](std::int64_t& size, std::int64_t unit) {
-      size = ceil_div(size, 2 * unit) * unit;
-    };
     while (items() < wanted) {
-      if (block_pixels > 4 * kTilePixels) {
+      if (block_pixels > 2 * kTilePixels) {
         halve(block_pixels, kTilePixels);
       } else if (block_columns > 4 * kLineElements<T>) {
         halve(block_columns, 4 * kLineElements<T>);
@@ -284,6 +310,7 @@ struct FilterSum {
   std::int64_t dy_row;
   T* dst;  // element (tap, channel, column) is at (tap * depth + channel) * dst_row + column
   std::int64_t dst_row;
+  bool accumulate = false;  // add to what dst holds
 };
 
 // convolution_tiles.cpp: piece `item` of the walk.

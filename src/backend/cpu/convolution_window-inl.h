@@ -4,6 +4,7 @@
 
 #include "backend/cpu/convolution_walk.h"
 #include "backend/cpu/lanes-inl.h"
+#include "backend/cpu/vector_math-inl.h"
 #include "hwy/highway.h"
 
 #if defined(TENURE_BACKEND_CPU_CONVOLUTION_WINDOW_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -167,65 +168,103 @@ HWY_INLINE const T* pointer_to(std::uintptr_t address) {
   return reinterpret_cast<const T*>(address);  // NOLINT(performance-no-int-to-ptr): as above
 }
 
+// Vector v of a tile's V, of which the last may be partial.
+template <int V, bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_of(D d, const T* src, int v, const FirstLanes<D>& last) {
+  const T* at = src + v * static_cast<std::int64_t>(hn::Lanes(d));
+  return kPartial && v == V - 1 ? last.load(d, at) : hn::LoadU(d, at);
+}
+template <int V, bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_of(D d, hn::Vec<D> vector, T* dst, int v, const FirstLanes<D>& last) {
+  T* at = dst + v * static_cast<std::int64_t>(hn::Lanes(d));
+  kPartial&& v == V - 1 ? last.store(d, vector, at) : hn::StoreU(vector, d, at);
+}
+
+// Makes the sums of a tile what is written, its first column being `column`.
+template <int R, int V, bool kPartial, class D, class T = hn::TFromD<D>>
+HWY_INLINE void end_sums(D d, const Ending<T>& ending, std::int64_t column,
+                         const FirstLanes<D>& last, hn::Vec<D> (&sum)[R][V]) {
+  if (ending.bias != nullptr) {
+    const T* bias = ending.bias + column;
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      const hn::Vec<D> addend = load_of<V, kPartial>(d, bias, v, last);
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) sum[i][v] = hn::Add(sum[i][v], addend);
+    }
+  }
+  if (!ending.relu) return;
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) sum[i][v] = at_most(d, relu(d, sum[i][v]), ending.most);
+  }
+}
+
 // Vectors of a tile's columns: with six rows, as many as leave registers for the other operands.
+// Tiles of fewer vectors have more rows: their sums wait for each other otherwise.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTileVectors = 4;
+constexpr int kHighVectors = 2;
 #else
 constexpr int kTileVectors = 2;
+constexpr int kHighVectors = 1;
 #endif
 constexpr int kTileRows = 6;
 
 // Calls tile.template operator()<rows, vectors, partial>(first_row, first_column, lanes) to cover
-// `rows` x `columns`; only the last vector of a row may be partial.
-template <int V, bool kPartial, class F>
+// `rows` x `columns`, with up to kMostRows in tiles that may be high; only the last vector of a row
+// may be partial.
+template <int kMostRows, int V, bool kPartial, class F>
 HWY_INLINE void cover_rows(int rows, std::int64_t column, std::size_t lanes, const F& tile) {
-  const int parts = (rows + kTileRows - 1) / kTileRows;
+  constexpr int kMost = V <= kHighVectors ? kMostRows : kTileRows;
+  const int parts = (rows + kMost - 1) / kMost;
   for (int part = 0; part < parts; ++part) {
     const int first = part * rows / parts;
-    switch ((part + 1) * rows / parts - first) {
-      case 1:
-        tile.template operator()<1, V, kPartial>(first, column, lanes);
-        break;
-      case 2:
-        tile.template operator()<2, V, kPartial>(first, column, lanes);
-        break;
-      case 3:
-        tile.template operator()<3, V, kPartial>(first, column, lanes);
-        break;
-      case 4:
-        tile.template operator()<4, V, kPartial>(first, column, lanes);
-        break;
-      case 5:
-        tile.template operator()<5, V, kPartial>(first, column, lanes);
-        break;
-      default:
-        tile.template operator()<6, V, kPartial>(first, column, lanes);
-        break;
-    }
+    const int count = (part + 1) * rows / parts - first;
+    const auto try_rows = [&]<int... R>(std::integer_sequence<int, R...>) HWY_ATTR {
+      (void)((count == R + 1 &&
+              (tile.template operator()<R + 1, V, kPartial>(first, column, lanes), true)) ||
+             ...);
+    };
+    try_rows(std::make_integer_sequence<int, kMost>());
   }
 }
 
-template <class T, class F>
+template <class T, int kMostRows, class F>
 HWY_INLINE void cover(int rows, std::int64_t columns, const F& tile) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   std::int64_t column = 0;
   for (; columns - column >= kTileVectors * lanes; column += kTileVectors * lanes) {
-    cover_rows<kTileVectors, false>(rows, column, 0, tile);
+    cover_rows<kMostRows, kTileVectors, false>(rows, column, 0, tile);
   }
 #if HWY_TARGET == HWY_AVX3
-  if (columns - column == 2 * lanes) return cover_rows<2, false>(rows, column, 0, tile);
+  if (columns - column == 2 * lanes) return cover_rows<kMostRows, 2, false>(rows, column, 0, tile);
   const std::int64_t vectors = ceil_div(columns - column, lanes);
   const auto last = static_cast<std::size_t>(columns - column - (vectors - 1) * lanes);
-  if (vectors == 1) cover_rows<1, true>(rows, column, last, tile);
-  if (vectors == 2) cover_rows<2, true>(rows, column, last, tile);
-  if (vectors == 3) cover_rows<3, true>(rows, column, last, tile);
-  if (vectors == 4) cover_rows<4, true>(rows, column, last, tile);
+  if (vectors == 1) cover_rows<kMostRows, 1, true>(rows, column, last, tile);
+  if (vectors == 2) cover_rows<kMostRows, 2, true>(rows, column, last, tile);
+  if (vectors == 3) cover_rows<kMostRows, 3, true>(rows, column, last, tile);
+  if (vectors == 4) cover_rows<kMostRows, 4, true>(rows, column, last, tile);
 #else
-  for (; columns - column >= lanes; column += lanes) cover_rows<1, false>(rows, column, 0, tile);
+  for (; columns - column >= lanes; column += lanes)
+    cover_rows<kMostRows, 1, false>(rows, column, 0, tile);
   if (column < columns) {
-    cover_rows<1, true>(rows, column, static_cast<std::size_t>(columns - column), tile);
+    cover_rows<kMostRows, 1, true>(rows, column, static_cast<std::size_t>(columns - column), tile);
   }
 #endif
+}
+
+// The same with tiles of one vector.
+template <class T, class F>
+HWY_INLINE void cover_vectors(int rows, std::int64_t columns, const F& tile) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  std::int64_t column = 0;
+  for (; columns - column >= lanes; column += lanes)
+    cover_rows<kTileRows, 1, false>(rows, column, 0, tile);
+  if (column < columns) {
+    cover_rows<kTileRows, 1, true>(rows, column, static_cast<std::size_t>(columns - column), tile);
+  }
 }
 
 // The blocks that taps and channels are cut into: some taps with all channels, or one with some.
@@ -253,11 +292,9 @@ struct TileArgs {
   std::int64_t weight_row;
   std::int64_t taps;
   std::int64_t channels;
-  std::int64_t multiplier;
-  const void* channel_of;
-  T* const* dst;    // of each pixel
-  bool accumulate;  // add to what the blocks before this one have summed
-  const T* bias;    // with the last block
+  T* const* dst;            // of each pixel
+  bool accumulate;          // add to what the blocks before this one have summed
+  const Ending<T>* ending;  // with the last block
 };
 
 // Elements that are finished at once: few enough to be in the first cache still.
@@ -295,19 +332,17 @@ HWY_INLINE void walk_item(const Walk<T>& walk, std::int64_t item, const F& tile)
     for (std::int64_t first = begin; first < end;) {
       // Even parts of what is left of a long line, or of the piece.
       const std::int64_t left =
-          line < 4 * kTilePixels ? end - first : std::min(end - first, pixels.left_in_line());
+          line < 2 * kTilePixels ? end - first : std::min(end - first, pixels.left_in_line());
       const int count = static_cast<int>(ceil_div(left, ceil_div(left, kTilePixels)));
       pixels.take(count);
-      const TileArgs<T> args{pixels.table,    weights,
-                             walk.weight_row, taps,
-                             channels,        walk.multiplier,
-                             walk.channel_of, pixels.dst,
-                             block > 0,       is_last ? walk.bias : nullptr};
-      cover<T>(count, columns,
-               [&args, &tile, column]<int R, int V, bool kPartial>(int row, std::int64_t at,
-                                                                   std::size_t lanes) HWY_ATTR {
-                 tile.template operator()<R, V, kPartial>(args, row, column + at, lanes);
-               });
+      const TileArgs<T> args{
+          pixels.table, weights,    walk.weight_row, taps,
+          channels,     pixels.dst, block > 0,       is_last ? &walk.ending : nullptr};
+      const auto one = [&args, &tile, column]<int R, int V, bool kPartial>(
+                           int row, std::int64_t at, std::size_t lanes) HWY_ATTR {
+        tile.template operator()<R, V, kPartial>(args, row, column + at, lanes);
+      };
+      cover<T, 8>(count, columns, one);
       first += count;
       if (is_last && walk.finish != nullptr &&
           (first == end || (first - finished) * walk.dst_row >= kFinishElements)) {
@@ -316,18 +351,6 @@ HWY_INLINE void walk_item(const Walk<T>& walk, std::int64_t item, const F& tile)
       }
     }
   }
-}
-
-// Vector v of a tile's V, of which the last may be partial.
-template <int V, bool kPartial, class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_of(D d, const T* src, int v, std::size_t count) {
-  const T* at = src + v * static_cast<std::int64_t>(hn::Lanes(d));
-  return kPartial && v == V - 1 ? load_first(d, at, count) : hn::LoadU(d, at);
-}
-template <int V, bool kPartial, class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_of(D d, hn::Vec<D> vector, T* dst, int v, std::size_t count) {
-  T* at = dst + v * static_cast<std::int64_t>(hn::Lanes(d));
-  kPartial&& v == V - 1 ? store_first(d, vector, at, count) : hn::StoreU(vector, d, at);
 }
 
 }  // namespace tenure::cpu::HWY_NAMESPACE

@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::int64_t kSerialBytes = 4 * kSerialElements;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // An integer of an element's size. It may alias: elements are moved whatever their type.
 template <std::size_t size>
 struct WordOf;

@@ -112,21 +112,21 @@ void each_window(const PoolGeometry& geometry, const T* src, const T* filter, st
 }
 
 // All of these have x as input 1 and the filter as input 2.
-struct Given {
+struct Windows {
   const PoolGeometry geometry;
   std::int64_t work;
-  explicit Given(const ops::KernelArgs& args)
+  explicit Windows(const ops::KernelArgs& args)
       : geometry(*args.in[1].shape, args.attrs.as<ops::PoolAttrs>()),
         work(geometry.image_out() * geometry.window() + geometry.image_in()) {}
 };
 
 template <class T>
 void backprop_input(const ops::KernelArgs& args) noexcept {
-  const Given given(args);
-  const PoolGeometry& geometry = given.geometry;
+  const Windows windows(args);
+  const PoolGeometry& geometry = windows.geometry;
   const T* dy = args.in[0].as<T>();
   if (args.out[0].numel() == 0) return;
-  each_piece(geometry.batch, geometry.channels, given.work,
+  each_piece(geometry.batch, geometry.channels, windows.work,
              [&](std::int64_t image, std::int64_t first, std::int64_t count) {
                T* to = args.out[0].as<T>() + image * geometry.image_in();
                clear_channels(to + first, geometry.image_in(), geometry.channels, count);
@@ -142,12 +142,12 @@ void backprop_input(const ops::KernelArgs& args) noexcept {
 // A filter sums over all images, so that its pieces are of channels alone.
 template <class T>
 void backprop_filter(const ops::KernelArgs& args) noexcept {
-  const Given given(args);
-  const PoolGeometry& geometry = given.geometry;
+  const Windows windows(args);
+  const PoolGeometry& geometry = windows.geometry;
   const T* dy = args.in[0].as<T>();
   T* to = args.out[0].as<T>();
   if (args.out[0].numel() == 0) return;
-  each_piece(1, geometry.channels, geometry.batch * given.work,
+  each_piece(1, geometry.channels, geometry.batch * windows.work,
              [&](std::int64_t, std::int64_t first, std::int64_t count) {
                clear_channels(to + first, args.out[0].numel(), geometry.channels, count);
                for (std::int64_t image = 0; image < geometry.batch; ++image) {
@@ -165,11 +165,11 @@ void backprop_filter(const ops::KernelArgs& args) noexcept {
 
 template <class T, bool of_filter>
 void pick(const ops::KernelArgs& args) noexcept {
-  const Given given(args);
-  const PoolGeometry& geometry = given.geometry;
+  const Windows windows(args);
+  const PoolGeometry& geometry = windows.geometry;
   T* dst = args.out[0].as<T>();
   if (args.out[0].numel() == 0) return;
-  each_piece(geometry.batch, geometry.channels, given.work,
+  each_piece(geometry.batch, geometry.channels, windows.work,
              [&](std::int64_t image, std::int64_t first, std::int64_t count) {
                const T* values = args.in[0].as<T>() + (of_filter ? 0 : image * geometry.image_in());
                each_window(geometry, args.in[1].as<T>(), args.in[2].as<T>(), image, first, count,

@@ -257,8 +257,8 @@ class Pool {
     // did.
     sigset_t others, before;
     sigfillset(&others);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) {
-      sigdelset(&others, own);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) {
+      sigdelset(&others, fault);
     }
     pthread_sigmask(SIG_BLOCK, &others, &before);
     try {
@@ -359,6 +359,11 @@ int num_threads() {
   if (set > 0) return set;
   static const int natural = natural_threads();
   return natural;
+}
+
+std::int64_t max_slots() {
+  static const std::int64_t count = std::max(1U, std::thread::hardware_concurrency());
+  return count;
 }
 
 void set_num_threads(int threads) { g_threads.store(threads, std::memory_order_relaxed); }

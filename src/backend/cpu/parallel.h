@@ -21,10 +21,15 @@ namespace tenure::cpu {
 // Below this many elements of cheap work a kernel stays on its own thread.
 inline constexpr std::int64_t kSerialElements = 32 * 1024;
 
+// How many pieces of size b cover a.
+inline constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 // How many threads a kernel may use, its own included: what was set, OMP_NUM_THREADS, or the
 // processors that this process may run on.
 int num_threads();
 void set_num_threads(int threads);  // 0: as if it had never been set
+// Scratch is booked for as many threads as the machine has, whatever is set when it is booked.
+std::int64_t max_slots();
 
 namespace detail {
 // `seat` is less than the number of threads; no two that work at the same time have the same.

@@ -12,6 +12,7 @@
 #include "backend/cpu/philox.h"
 #include "backend/cpu/random_lanes.h"
 #include "ops/attrs.h"
+#include "ops/noise.h"
 #include "ops/norm_attrs.h"
 
 namespace tenure::cpu {
@@ -200,6 +201,92 @@ void randint(const ops::KernelArgs& args) noexcept {
   });
 }
 
+// Halves, as draws of float32 that are rounded, but not out of the range that these lie in: to a
+// number within it where that has one.
+
+struct Range {
+  float least, most;
+};
+
+Range uniform_range(const ops::RandomAttrs& attrs) {
+  const auto low = static_cast<float>(attrs.a.to_double());
+  return {low, last_below(static_cast<float>(attrs.b.to_double()), low)};
+}
+Range randint_range(const ops::RandomAttrs& attrs) {
+  const auto low = static_cast<float>(attrs.a.to_int64());
+  const float below_high = last_below(static_cast<float>(attrs.b.to_int64()), low);
+  return {low, std::min(static_cast<float>(attrs.b.to_int64() - 1), below_high)};
+}
+Range truncated_range(const ops::RandomAttrs& attrs) {
+  const double mean = attrs.a.to_double(), most = 2 * attrs.b.to_double();
+  return {static_cast<float>(mean - most), static_cast<float>(mean + most)};
+}
+
+// The next one, upwards or downwards, of a number that is not the last.
+template <class H>
+H stepped(H value, int by) {
+  const int magnitude = value.bits & 0x7fff;
+  const int place = (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
+  value.bits = static_cast<std::uint16_t>(place + by < 0 ? 0x8000 | -(place + by) : place + by);
+  return value;
+}
+
+template <class H, ops::KernelFn draw, Range (*range_of)(const ops::RandomAttrs&)>
+void drawn_half(const ops::KernelArgs& args) noexcept {
+  ops::KernelView floats = args.out[0];
+  floats.data = args.scratch;
+  floats.dtype = DType::float32;
+  draw({.in = args.in, .out = {&floats, 1}, .attrs = args.attrs});
+
+  const Range range = range_of(args.attrs.as<ops::RandomAttrs>());
+  H first(range.least), last(range.most);
+  if (static_cast<float>(first) < range.least) first = stepped(first, 1);
+  if (static_cast<float>(last) > range.most) last = stepped(last, -1);
+  if (static_cast<float>(first) > static_cast<float>(last)) first = last = H(range.least);
+  const auto least = static_cast<float>(first), most = static_cast<float>(last);
+  const float* const src = floats.as<float>();
+  H* const dst = args.out[0].as<H>();
+  parallel_for(floats.numel(), 8 * 1024, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) dst[i] = H(std::clamp(src[i], least, most));
+  });
+}
+
+// The draw whose number the last input holds.
+template <ops::KernelFn draw>
+void drawn_at(const ops::KernelArgs& args) noexcept {
+  const auto& distribution = args.attrs.as<ops::RandomAttrs>();
+  const auto number = static_cast<std::uint64_t>(*args.in.back().as<std::int64_t>());
+  const ops::RandomAttrs attrs{{},
+                               distribution.dtype,
+                               distribution.a,
+                               distribution.b,
+                               distribution.seed,
+                               number << ops::kDrawShift};
+  ops::KernelArgs at = args;
+  at.in = {};
+  at.attrs = ops::ref(attrs);
+  draw(at);
+}
+template <class T>
+void dropout_at(const ops::KernelArgs& args) noexcept {
+  ops::DropoutAttrs attrs = args.attrs.as<ops::DropoutAttrs>();
+  const auto number = static_cast<std::uint64_t>(*args.in.back().as<std::int64_t>());
+  attrs.offset = number << ops::kDrawShift;
+  ops::KernelArgs at = args;
+  at.in = args.in.first(1);
+  at.attrs = ops::ref(attrs);
+  dropout<T>(at);
+}
+
+std::size_t bytes_of_floats(const ops::KernelArgs& args) noexcept {
+  return static_cast<std::size_t>(args.out[0].numel()) * sizeof(float);
+}
+
+template <class H, ops::KernelFn draw, Range (*range_of)(const ops::RandomAttrs&)>
+constexpr ops::KernelRow half_row(std::string_view op, DType dtype) {
+  return {op, dtype, drawn_half<H, draw, range_of>, bytes_of_floats};
+}
+
 }  // namespace
 
 std::span<const ops::KernelRow> random_kernels() {
@@ -220,8 +307,25 @@ std::span<const ops::KernelRow> random_kernels() {
       {"random_randint", DType::uint8, randint<std::uint8_t>},
       {"random_randint", DType::int8, randint<std::int8_t>},
       {"random_randint", DType::float32, randint<float>},
+      half_row<Float16, uniform_f32, uniform_range>("random_uniform", DType::float16),
+      half_row<BFloat16, uniform_f32, uniform_range>("random_uniform", DType::bfloat16),
+      half_row<Float16, randint<float>, randint_range>("random_randint", DType::float16),
+      half_row<BFloat16, randint<float>, randint_range>("random_randint", DType::bfloat16),
+      half_row<Float16, truncated_normal<float>, truncated_range>("random_truncated_normal",
+                                                                  DType::float16),
+      half_row<BFloat16, truncated_normal<float>, truncated_range>("random_truncated_normal",
+                                                                   DType::bfloat16),
       {"dropout", DType::float32, dropout<float>},
       {"dropout", DType::float64, dropout<double>},
+      {"random_uniform_at", DType::float32, drawn_at<uniform_f32>},
+      {"random_uniform_at", DType::float64, drawn_at<uniform_f64>},
+      half_row<Float16, drawn_at<uniform_f32>, uniform_range>("random_uniform_at", DType::float16),
+      half_row<BFloat16, drawn_at<uniform_f32>, uniform_range>("random_uniform_at",
+                                                               DType::bfloat16),
+      {"random_normal_at", DType::float32, drawn_at<normal_f32>},
+      {"random_normal_at", DType::float64, drawn_at<normal_f64>},
+      {"dropout_at", DType::float32, dropout_at<float>},
+      {"dropout_at", DType::float64, dropout_at<double>},
   };
   return rows;
 }

@@ -21,8 +21,6 @@ constexpr std::int64_t kEnoughPieces = 64;  // for any number of threads
 constexpr std::int64_t kShortRun = 16;      // not worth the call of a vector loop
 constexpr std::int64_t kMaxRows = 64;       // in one such call
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // A reduction has the type of its elements, Element, and of what they add up to, Total.
 
 template <class T>

@@ -105,7 +105,7 @@ struct Square : Cheap {
 struct Relu : Cheap {
   template <class D, class V>
   static HWY_INLINE V apply(D d, V x) {
-    return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
+    return relu(d, x);
   }
   template <class T>
   static HWY_INLINE T of(T x) {
@@ -116,7 +116,7 @@ struct Relu : Cheap {
 struct Relu6 : Cheap {
   template <class D, class V>
   static HWY_INLINE V apply(D d, V x) {
-    return at_most(d, Relu::apply(d, x), 6);
+    return at_most(d, relu(d, x), 6);
   }
   template <class T>
   static HWY_INLINE T of(T x) {

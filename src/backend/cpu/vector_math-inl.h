@@ -152,6 +152,12 @@ HWY_INLINE V at_least(D d, V x, hn::TFromD<D> bound) {
 #endif
 }
 
+// 0 for what is not above it; NaN passes.
+template <class D, class V>
+HWY_INLINE V relu(D d, V x) {
+  return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
+}
+
 // x = n ln2 + r
 template <class V>
 struct Reduced {

@@ -41,13 +41,13 @@ class Call {
   }
   detail::StorageRef take_first_copy() { return std::move(copies_.front()); }
   // False when the kernel complains about values.
-  bool run(const ops::Kernel& kernel, ops::AttrsRef attrs) {
+  bool run(const detail::RunningOp& op, const ops::Kernel& kernel, ops::AttrsRef attrs) {
     ops::Problem problem;
     ops::KernelArgs args{.in = in, .out = out, .attrs = attrs, .problem = &problem};
     const std::size_t bytes = kernel.scratch_bytes != nullptr ? kernel.scratch_bytes(args) : 0;
     const detail::StorageRef scratch = bytes != 0 ? allocate(bytes) : detail::StorageRef();
     if (scratch) args.scratch = scratch->data;
-    kernel.run(args);
+    ops::run_step(op, kernel.run, args);
     return problem.format == nullptr;
   }
 
@@ -119,7 +119,9 @@ class Folder {
       const ops::Kernel* kernel = kernel_of(graph_, node);
       if (kernel == nullptr) return false;
       for (const ValueId value : node.out) call.add_output(graph_.values[value]);
-      if (!call.run(*kernel, node.attrs.ref())) return false;
+      const detail::RunningOp running{
+          .op = node.op->name, .function = graph_.function.get(), .site = node.site};
+      if (!call.run(running, *kernel, node.attrs.ref())) return false;
     }
     for (std::size_t i = 0; i < node.out.size(); ++i) {
       const Value& value = graph_.values[node.out[i]];

@@ -8,6 +8,7 @@ namespace tenure::graph {
 
 Graph forget_gradients(Graph graph);  // nodes that only say what a value is to gradients
 Graph remove_dead(Graph graph);       // nodes and constants that lead to no result or variable
+Graph widen_halves(Graph graph);      // what computes float16 in float32, by casts around it
 Graph share_common(Graph graph);      // one node for several that compute the same
 Graph fold_constants(Graph graph);    // small values that need no argument, computed now
 Graph simplify(Graph graph);          // nodes whose result is there already, left out

@@ -66,12 +66,41 @@ std::vector<int> waiting_for(const std::vector<std::vector<int>>& edges) {
   return counts;
 }
 
+// All tasks, one after the other of those that wait for none: the one with the most gain, of equals
+// the one that comes first when `direction` is 1, the last when it is -1. `take(task, offer)` tells
+// what a task that is taken changes, and offers those whose gain that is.
+template <class Take>
+std::vector<int> order_by_gain(std::vector<std::int64_t>& gain, std::vector<int>& waits,
+                               const std::vector<std::vector<int>>& behind, int direction,
+                               Take&& take) {
+  const std::size_t count = gain.size();
+  std::vector<bool> done(count, false);
+  std::vector<int> order;
+  order.reserve(count);
+  Ready ready;
+  const auto offer = [&](int task) {
+    if (waits[at(task)] == 0 && !done[at(task)]) {
+      ready.push(gain[at(task)], direction * task, task);
+    }
+  };
+  for (std::size_t t = 0; t < count; ++t) offer(static_cast<int>(t));
+  while (order.size() < count) {
+    const int task = ready.pop(gain, done);
+    done[at(task)] = true;
+    order.push_back(task);
+    take(task, offer);
+    for (const int next : behind[at(task)]) {
+      --waits[at(next)];
+      offer(next);
+    }
+  }
+  return order;
+}
+
 // The gain of a task: the bytes it reads as the last one, less those it writes for others.
 std::vector<int> order_onwards(const Schedule& schedule, const Edges& edges) {
-  const std::size_t count = schedule.tasks.size();
-  std::vector<std::int64_t> gain(count, 0);
-  std::vector<bool> done(count, false);
-  std::vector<int> waits = waiting_for(edges.before), left = waiting_for(edges.readers), order;
+  std::vector<std::int64_t> gain(schedule.tasks.size(), 0);
+  std::vector<int> waits = waiting_for(edges.before), left = waiting_for(edges.readers);
   std::vector<int> who(schedule.bytes.size(), 0);  // the readers that are left, xored
   for (std::size_t b = 0; b < schedule.bytes.size(); ++b) {
     if (edges.writer[b] < 0) continue;
@@ -79,64 +108,39 @@ std::vector<int> order_onwards(const Schedule& schedule, const Edges& edges) {
     if (left[b] == 1) gain[at(who[b])] += schedule.bytes[b];
     if (left[b] > 0) gain[at(edges.writer[b])] -= schedule.bytes[b];
   }
-  Ready ready;
-  const auto offer = [&](int task) { ready.push(gain[at(task)], task, task); };
-  for (std::size_t t = 0; t < count; ++t) {
-    if (waits[t] == 0) offer(static_cast<int>(t));
-  }
-  order.reserve(count);
-  while (order.size() < count) {
-    const int task = ready.pop(gain, done);
-    done[at(task)] = true;
-    order.push_back(task);
+  return order_by_gain(gain, waits, edges.behind, 1, [&](int task, const auto& offer) {
     for (const int buffer : schedule.tasks[at(task)].reads) {
       const std::size_t b = at(buffer);
       who[b] ^= task;
       if (--left[b] != 1 || edges.writer[b] < 0) continue;
       gain[at(who[b])] += schedule.bytes[b];
-      if (waits[at(who[b])] == 0) offer(who[b]);
+      offer(who[b]);
     }
-    for (const int next : edges.behind[at(task)]) {
-      if (--waits[at(next)] == 0) offer(next);
-    }
-  }
-  return order;
+  });
 }
 
 // Backwards a task ends the buffers it writes and begins those it reads that nobody behind it does.
 std::vector<int> order_backwards(const Schedule& schedule, const Edges& edges) {
-  const std::size_t count = schedule.tasks.size();
-  std::vector<std::int64_t> gain(count, 0);
-  std::vector<bool> done(count, false), alive(schedule.bytes.size(), false);
-  std::vector<int> waits = waiting_for(edges.behind), order;
+  std::vector<std::int64_t> gain(schedule.tasks.size(), 0);
+  std::vector<bool> alive(schedule.bytes.size(), false);
+  std::vector<int> waits = waiting_for(edges.behind);
   for (std::size_t b = 0; b < schedule.bytes.size(); ++b) {
     if (edges.writer[b] < 0) continue;
     for (const int reader : edges.readers[b]) gain[at(reader)] -= schedule.bytes[b];
     if (!edges.readers[b].empty()) gain[at(edges.writer[b])] += schedule.bytes[b];
   }
-  Ready ready;
-  const auto offer = [&](int task) { ready.push(gain[at(task)], -task, task); };
-  for (std::size_t t = 0; t < count; ++t) {
-    if (waits[t] == 0) offer(static_cast<int>(t));
-  }
-  order.reserve(count);
-  while (order.size() < count) {
-    const int task = ready.pop(gain, done);
-    done[at(task)] = true;
-    order.push_back(task);
-    for (const int buffer : schedule.tasks[at(task)].reads) {
-      const std::size_t b = at(buffer);
-      if (edges.writer[b] < 0 || alive[b]) continue;
-      alive[b] = true;
-      for (const int reader : edges.readers[b]) {
-        gain[at(reader)] += schedule.bytes[b];
-        if (waits[at(reader)] == 0 && !done[at(reader)]) offer(reader);
-      }
-    }
-    for (const int next : edges.before[at(task)]) {
-      if (--waits[at(next)] == 0) offer(next);
-    }
-  }
+  std::vector<int> order =
+      order_by_gain(gain, waits, edges.before, -1, [&](int task, const auto& offer) {
+        for (const int buffer : schedule.tasks[at(task)].reads) {
+          const std::size_t b = at(buffer);
+          if (edges.writer[b] < 0 || alive[b]) continue;
+          alive[b] = true;
+          for (const int reader : edges.readers[b]) {
+            gain[at(reader)] += schedule.bytes[b];
+            offer(reader);
+          }
+        }
+      });
   std::ranges::reverse(order);
   return order;
 }

@@ -1,6 +1,7 @@
 #include "tenure/activation.h"
 
 #include "nn/layers/common.h"
+#include "nn/precision.h"
 #include "tenure/math.h"
 #include "tenure/nn/activation_layers.h"
 #include "tenure/reduce.h"
@@ -14,9 +15,9 @@ void fields(Fields& visit, ReLUOptions& o) {
 }
 
 void fields(Fields& visit, LeakyReLUOptions& o) {
-  TENURE_FIELDS(visit, o, alpha);
-  // Keras 3 writes it so.
-  if (visit.reads()) visit("negative_slope", o.alpha);
+  // As Keras 2, TensorFlow.js and older files of ours have it.
+  if (visit.reads()) visit("alpha", o.negative_slope);
+  TENURE_FIELDS(visit, o, negative_slope);
 }
 
 void fields(Fields& visit, PReLUOptions& o) {
@@ -36,11 +37,9 @@ class ReLULayer final : public ConfiguredLayer<ReLUOptions> {
  public:
   explicit ReLULayer(ReLUOptions options) : ConfiguredLayer(std::move(options)) {
     const ReLUOptions& o = options_;
-    if (o.max_value.value_or(0) < 0 || o.negative_slope < 0 || o.threshold < 0) {
-      raise<ValueError>(
-          "ReLU: max_value, negative_slope and threshold must not be negative: {}, {}, {}",
-          o.max_value.value_or(0), o.negative_slope, o.threshold);
-    }
+    check_at_least("ReLU", "max_value", o.max_value.value_or(0), 0.0);
+    check_at_least("ReLU", "negative_slope", o.negative_slope, 0.0);
+    check_at_least("ReLU", "threshold", o.threshold, 0.0);
   }
   const char* class_name() const override { return "ReLU"; }
   bool passes_mask() const override { return true; }
@@ -59,7 +58,9 @@ class LeakyReLULayer final : public ConfiguredLayer<LeakyReLUOptions> {
   using ConfiguredLayer::ConfiguredLayer;
   const char* class_name() const override { return "LeakyReLU"; }
   bool passes_mask() const override { return true; }
-  Tensor call(const Tensor& x, const Call&) override { return leaky_relu(x, options_.alpha); }
+  Tensor call(const Tensor& x, const Call&) override {
+    return leaky_relu(x, options_.negative_slope);
+  }
 };
 
 class PReLULayer final : public ConfiguredLayer<PReLUOptions> {
@@ -98,9 +99,7 @@ class ThresholdedReLULayer final : public ConfiguredLayer<ThresholdedReLUOptions
  public:
   explicit ThresholdedReLULayer(ThresholdedReLUOptions options)
       : ConfiguredLayer(std::move(options)) {
-    if (options_.theta < 0) {
-      raise<ValueError>("ThresholdedReLU: theta must not be negative: {}", options_.theta);
-    }
+    check_at_least("ThresholdedReLU", "theta", options_.theta, 0.0);
   }
   const char* class_name() const override { return "ThresholdedReLU"; }
   bool passes_mask() const override { return true; }
@@ -115,11 +114,8 @@ class SoftmaxLayer final : public ConfiguredLayer<SoftmaxOptions> {
   const char* class_name() const override { return "Softmax"; }
   bool passes_mask() const override { return true; }
   Tensor call(const Tensor& x, const Call& call) override {
-    Tensor scores = x;
     for (const std::int64_t axis : options_.axis) axis_of(x.shape(), axis);
-    if (const Tensor mask = call.mask(); mask.defined()) {
-      scores = x + (cast(mask, x.dtype()) - 1) * 1e9;
-    }
+    Tensor scores = masked(for_probabilities(x), call.mask());
     if (options_.axis.rank() == 1) {
       return softmax(std::move(scores), static_cast<int>(options_.axis[0]));
     }

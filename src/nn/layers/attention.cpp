@@ -3,100 +3,55 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/layers/common.h"
-#include "tenure/create.h"
+#include "nn/layers/attention.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"
-#include "tenure/norm.h"
 #include "tenure/reduce.h"
 
 namespace tenure::nn {
 
 namespace detail {
 
-namespace {
-
-// Keras has these as arguments of calls, so that its files lack them: they are written where set.
-template <class O>
-void call_fields(Fields& visit, O& o) {
-  if (visit.reads() || o.use_causal_mask) TENURE_FIELDS(visit, o, use_causal_mask);
-  if (visit.reads() || o.return_attention_scores) {
-    TENURE_FIELDS(visit, o, return_attention_scores);
-  }
-}
-
-}  // namespace
-
 void fields(Fields& visit, MultiHeadAttentionOptions& o) {
-  TENURE_FIELDS(visit, o, num_heads, key_dim, value_dim, dropout, use_bias, output_shape);
-  Axes axes = o.attention_axes.value_or(Axes());
-  visit("attention_axes", Numbers{axes});
-  o.attention_axes = axes.rank() > 0 ? std::optional(axes) : std::nullopt;
+  TENURE_FIELDS(visit, o, num_heads, key_dim, value_dim, dropout, use_bias);
+  visit("output_shape", Numbers{o.output_shape});
+  visit("attention_axes", Numbers{o.attention_axes});
   TENURE_FIELDS(visit, o, kernel_initializer, bias_initializer, kernel_regularizer,
-                bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint);
+                bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, seed);
   call_fields(visit, o);
 }
 
 void fields(Fields& visit, AttentionOptions& o) {
-  TENURE_FIELDS(visit, o, use_scale, score_mode, dropout);
+  TENURE_FIELDS(visit, o, use_scale, score_mode, dropout, seed);
   call_fields(visit, o);
 }
 
 void fields(Fields& visit, AdditiveAttentionOptions& o) {
-  TENURE_FIELDS(visit, o, use_scale, dropout);
+  TENURE_FIELDS(visit, o, use_scale, dropout, seed);
   call_fields(visit, o);
 }
 
 namespace {
-
-template <class T>
-void check_inputs(const std::vector<T>& inputs, std::size_t most) {
-  if (inputs.size() < 2 || inputs.size() > most) {
-    raise<ShapeError>("takes query, value and key{}: 2 to {} inputs, was given {}",
-                      most > 3 ? ", attention_mask" : "", most, inputs.size());
-  }
-}
-
-// True where the key is not later than the query: [queries, keys].
-Tensor causal_mask(std::int64_t queries, std::int64_t keys) {
-  return reshape(arange(queries), {queries, 1}) >= arange(keys);
-}
-
-Tensor both(Tensor a, Tensor b) {
-  if (!a.defined()) return b;
-  return b.defined() ? logical_and(std::move(a), std::move(b)) : a;
-}
-
-// What the mask leaves out falls so far that softmax makes 0 of it.
-Tensor masked(Tensor scores, const Tensor& mask) {
-  if (!mask.defined()) return scores;
-  const double far = scores.dtype() == DType::float16 ? 6e4 : 1e9;
-  const DType dtype = scores.dtype();
-  return std::move(scores) + (cast(mask, dtype) - 1) * far;
-}
-
-Tensor query_mask(const std::vector<Tensor>& masks) {
-  return masks.empty() ? Tensor() : masks.front();
-}
 
 // Axes have letters: those of the query from a on, those that the keys attend with from n on;
 // h are the heads, i and j the features of keys and values, u and on what is given at last.
 class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionOptions> {
  public:
   explicit MultiHeadAttentionLayer(MultiHeadAttentionOptions options)
-      : ConfiguredLayer(std::move(options)) {
+      : ConfiguredLayer(std::move(options)), noise_(options_.seed) {
     const MultiHeadAttentionOptions& o = options_;
     if (o.num_heads < 1 || o.key_dim < 1 || o.value_dim.value_or(1) < 1) {
       raise<ValueError>(
           "MultiHeadAttention: num_heads, key_dim and value_dim must be positive: {}, {}, {}",
           o.num_heads, o.key_dim, o.value_dim.value_or(o.key_dim));
     }
-    check_rate("MultiHeadAttention", o.dropout);
+    check_part("MultiHeadAttention", "dropout", o.dropout);
   }
   const char* class_name() const override { return "MultiHeadAttention"; }
 
   void build_all(const std::vector<Shape>& inputs) override {
-    check_inputs(inputs, 4);
+    check_attended(inputs, 4);
+    noise_.build(*this);
     const Shape &query = inputs[0], &value = inputs[1];
     const Shape& key = inputs.size() > 2 ? inputs[2] : value;
     check_rank_from(query, 3);
@@ -107,7 +62,8 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     query_ = add_projection("query", {query[-1], heads, options_.key_dim}, 1);
     key_ = add_projection("key", {key[-1], heads, options_.key_dim}, 1);
     value_ = add_projection("value", {value[-1], heads, value_dim()}, 1);
-    const Shape last = options_.output_shape.value_or(Shape{query[-1]});
+    const Shape last =
+        options_.output_shape.rank() > 0 ? Shape(options_.output_shape) : Shape{query[-1]};
     if (last.rank() > 5) raise<ShapeError>("output_shape has too many axes: {}", last);
     Shape kernel{heads, value_dim()};
     for (const std::int64_t size : last) kernel.push_back(size);
@@ -115,7 +71,7 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
   }
 
   std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override {
-    check_inputs(inputs, 4);
+    check_attended(inputs, 4);
     const Tensor &query = inputs[0], &value = inputs[1];
     const Tensor& key = inputs.size() > 2 ? inputs[2] : value;
     const int rank = query.rank();
@@ -137,11 +93,11 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     const std::string scored = batch + "h" + rows + columns;
 
     const double scale = 1 / std::sqrt(static_cast<double>(options_.key_dim));
-    const Tensor queries = project(query_, q + "z,zhi->" + q + "hi", query) * scale;
-    const Tensor keys = project(key_, k + "z,zhi->" + k + "hi", key);
-    const Tensor values = project(value_, k + "z,zhj->" + k + "hj", value);
+    const Tensor queries = project(query_, q + "z,zhi->" + q + "hi", query, call) * scale;
+    const Tensor keys = project(key_, k + "z,zhi->" + k + "hi", key, call);
+    const Tensor values = project(value_, k + "z,zhj->" + k + "hj", value, call);
     Tensor scores = einsum(q + "hi," + k + "hi->" + scored, queries, keys);
-    Tensor mask = mask_of(inputs, call, axes);
+    Tensor mask = mask_of_pairs(inputs, call, options_.use_causal_mask, axes);
     if (mask.defined()) {
       while (mask.rank() < scores.rank()) {
         const int axis = mask.rank() - 2 * axes.rank();
@@ -151,13 +107,12 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     }
     scores = normalized(std::move(scores), axes.rank());
     Tensor kept = scores;
-    if (call.training && options_.dropout > 0) kept = dropout(scores, options_.dropout);
+    if (call.training && options_.dropout > 0) kept = noise_.dropout(scores, options_.dropout);
     const Tensor joined = einsum(scored + "," + k + "hj->" + q + "hj", kept, values);
 
     const std::string last =
         std::string("uvwxy").substr(0, static_cast<std::size_t>(output_.kernel.shape().rank() - 2));
-    Tensor y = project(output_, q + "hj,hj" + last + "->" + q + last, joined);
-    add_activity_loss(call, options_.activity_regularizer, y);
+    Tensor y = project(output_, q + "hj,hj" + last + "->" + q + last, joined, call);
     if (options_.return_attention_scores) return {y, scores};
     return {y};
   }
@@ -183,9 +138,13 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     return projection;
   }
 
-  static Tensor project(const Projection& by, const std::string& equation, const Tensor& x) {
+  // The activity regularizer is of each projection, as in Keras.
+  Tensor project(const Projection& by, const std::string& equation, const Tensor& x,
+                 const Call& call) const {
     Tensor y = einsum(equation, x, by.kernel);
-    return by.bias.defined() ? std::move(y) + by.bias : y;
+    if (by.bias.defined()) y = std::move(y) + by.bias;
+    add_activity_loss(call, options_.activity_regularizer, y);
+    return y;
   }
 
   std::int64_t value_dim() const { return options_.value_dim.value_or(options_.key_dim); }
@@ -193,14 +152,14 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
   Axes axes_of(const Shape& query) const {
     if (query.rank() > 8) raise<ShapeError>("takes inputs of rank 8 at most, was given {}", query);
     Axes axes;
-    if (!options_.attention_axes) {
+    if (options_.attention_axes.rank() == 0) {
       for (int axis = 1; axis < query.rank() - 1; ++axis) axes.push_back(axis);
       return axes;
     }
-    for (const std::int64_t axis : *options_.attention_axes) {
+    for (const std::int64_t axis : options_.attention_axes) {
       const int attended = axis_of(query, axis);
       if (attended == query.rank() - 1 || std::ranges::find(axes, attended) != axes.end()) {
-        raise<ShapeError>("cannot attend along the axes {} of {}", *options_.attention_axes, query);
+        raise<ShapeError>("cannot attend along the axes {} of {}", options_.attention_axes, query);
       }
       axes.push_back(attended);
     }
@@ -214,65 +173,39 @@ class MultiHeadAttentionLayer final : public ConfiguredLayer<MultiHeadAttentionO
     return exp(scores - logsumexp(scores, last, {.keep_dims = true}));
   }
 
-  // Of pairs of a query and a key; an empty handle for none.
-  Tensor mask_of(const std::vector<Tensor>& inputs, const Call& call, const Axes& axes) const {
-    Tensor mask;
-    if (const Tensor of_query = call.mask(0); of_query.defined()) {
-      mask = expand_dims(of_query, -1);
-    }
-    for (const std::size_t input : {1, 2}) {
-      if (const Tensor of_key = call.mask(input); of_key.defined()) {
-        mask = both(std::move(mask), expand_dims(of_key, -2));
-      }
-    }
-    if (options_.use_causal_mask) {
-      if (axes.rank() != 1) {
-        raise<ShapeError>("use_causal_mask needs one axis to attend along, there are {}",
-                          axes.rank());
-      }
-      const int axis = static_cast<int>(axes[0]);
-      const Tensor causal = causal_mask(inputs[0].dim(axis), inputs[1].dim(axis));
-      mask = both(std::move(mask), expand_dims(causal, 0));
-    }
-    if (inputs.size() > 3) {
-      const Tensor& attention_mask = inputs[3];
-      mask = both(std::move(mask), attention_mask.dtype() == DType::boolean
-                                       ? attention_mask
-                                       : cast(attention_mask, DType::boolean));
-    }
-    return mask;
-  }
-
   Projection query_, key_, value_, output_;
+  Noise noise_;
 };
 
 // What Attention and AdditiveAttention share: all but the scores.
 template <class O>
 class ScoredAttention : public ConfiguredLayer<O> {
  public:
-  ScoredAttention(const char* name, O options) : ConfiguredLayer<O>(std::move(options)) {
-    check_rate(name, this->options_.dropout);
+  ScoredAttention(const char* name, O options)
+      : ConfiguredLayer<O>(std::move(options)), noise_(this->options_.seed) {
+    check_part(name, "dropout", this->options_.dropout);
   }
 
   void build_all(const std::vector<Shape>& inputs) override {
-    check_inputs(inputs, 3);
+    check_attended(inputs, 3);
     for (const Shape& input : inputs) check_rank(input, 3);
+    noise_.build(*this);
     add_scale(inputs[0]);
   }
 
   std::vector<Tensor> call_all(const std::vector<Tensor>& inputs, const Call& call) override {
-    check_inputs(inputs, 3);
+    check_attended(inputs, 3);
     for (const Tensor& input : inputs) check_rank(input.shape(), 3);
     const Tensor &query = inputs[0], &value = inputs[1];
     Tensor scores = this->scores(query, inputs.size() > 2 ? inputs[2] : value);
     Tensor mask;
     if (const Tensor of_value = call.mask(1); of_value.defined()) mask = expand_dims(of_value, -2);
     if (this->options_.use_causal_mask) {
-      mask = both(std::move(mask), expand_dims(causal_mask(query.dim(1), value.dim(1)), 0));
+      mask = both_masks(std::move(mask), expand_dims(causal_mask(query.dim(1), value.dim(1)), 0));
     }
     Tensor weights = softmax(masked(std::move(scores), mask));
     if (call.training && this->options_.dropout > 0) {
-      weights = dropout(std::move(weights), this->options_.dropout);
+      weights = noise_.dropout(weights, this->options_.dropout);
     }
     Tensor y = matmul(weights, value);
     if (const Tensor of_query = call.mask(0); of_query.defined()) {
@@ -294,6 +227,9 @@ class ScoredAttention : public ConfiguredLayer<O> {
   static Tensor pairs(const Tensor& query, const Tensor& key) {
     return expand_dims(query, 2) + expand_dims(key, 1);
   }
+
+ private:
+  Noise noise_;
 };
 
 class AttentionLayer final : public ScoredAttention<AttentionOptions> {

@@ -1,13 +1,18 @@
 #include "nn/layers/common.h"
 
+#include <fmt/format.h>
+
 #include "tenure/math.h"
 
 namespace tenure::nn::detail {
 
+using tenure::detail::ErrorRecord;
+
 Shape per_axis(const char* layer, const char* what, const Shape& numbers, int axes,
                std::int64_t least) {
   if (numbers.rank() != 1 && numbers.rank() != axes) {
-    raise<ValueError>("{}: {} needs one number or {}: {}", layer, what, axes, numbers);
+    raise<ValueError>("{}: {} takes one number{}, was given {}", layer, what,
+                      axes == 1 ? "" : fmt::format(", or {}", axes), numbers);
   }
   for (const std::int64_t number : numbers) {
     if (number < least) {
@@ -17,18 +22,36 @@ Shape per_axis(const char* layer, const char* what, const Shape& numbers, int ax
   return numbers.rank() == axes ? numbers : Shape::filled(axes, numbers[0]);
 }
 
-Paddings margins_per_axis(const char* layer, const char* what, const Paddings& margins, int axes) {
-  if (margins.size() != 1 && static_cast<int>(margins.size()) != axes) {
-    raise<ValueError>("{}: {} needs one pair or {}, was given {}", layer, what, axes,
-                      margins.size());
+namespace {
+
+// Pairs of the numbers that were given; of one axis, two numbers are a pair.
+Paddings paired(const char* layer, const char* what, const Sizes& numbers, int axes) {
+  if (axes == 1 && numbers.rank() == 2) return {{numbers[0], numbers[1]}};
+  if (numbers.rank() != 1 && numbers.rank() != axes) {
+    raise<ValueError>("{}: {} takes one number{}, was given {}", layer, what,
+                      axes == 1 ? " or a pair" : fmt::format(", {}, or as many pairs", axes),
+                      numbers);
   }
-  for (const auto& [before, after] : margins) {
+  Paddings pairs;
+  for (const std::int64_t number : numbers) pairs.emplace_back(number, number);
+  return pairs;
+}
+
+}  // namespace
+
+Paddings margins_per_axis(const char* layer, const char* what, const Margins& margins, int axes) {
+  const bool numbers = margins.numbers().rank() > 0;
+  Paddings pairs = numbers ? paired(layer, what, margins.numbers(), axes) : margins.pairs();
+  if (pairs.size() != 1 && static_cast<int>(pairs.size()) != axes) {
+    raise<ValueError>("{}: {} needs one pair or {}, was given {}", layer, what, axes, pairs.size());
+  }
+  for (const auto& [before, after] : pairs) {
     if (before < 0 || after < 0) {
       raise<ValueError>("{}: {} must not be negative: {}, {}", layer, what, before, after);
     }
   }
-  if (static_cast<int>(margins.size()) == axes) return margins;
-  return Paddings(static_cast<std::size_t>(axes), margins.front());
+  if (static_cast<int>(pairs.size()) == axes) return pairs;
+  return Paddings(static_cast<std::size_t>(axes), pairs.front());
 }
 
 bool is_channels_first(const char* layer, const std::string& data_format) {
@@ -45,22 +68,30 @@ Padding padding_named(const char* layer, const std::string& padding) {
                     std::string_view(layer).ends_with("Conv1D") ? ", causal" : "");
 }
 
-void check_rate(const char* layer, double rate) {
-  if (!(rate >= 0 && rate < 1)) {
-    raise<ValueError>("{}: rate must be 0 or more and less than 1: {}", layer, rate);
+namespace {
+
+// One axis too few is that of the examples, or that of the features.
+[[noreturn]] void raise_rank(ErrorRecord record, const Shape& input, int wanted) {
+  const char* remedy = "";
+  if (input.rank() + 1 == wanted) {
+    remedy = input.rank() == 1
+                 ? kOneExample
+                 : "where it is one example, give a batch: dataset.batch(32), or expand_dims(x, "
+                   "0); where each place is one number, say so: expand_dims(x, -1).";
   }
+  throw ShapeError(std::move(record).told({}, remedy));
 }
 
+}  // namespace
+
 void check_rank(const Shape& input, int rank) {
-  if (input.rank() != rank) {
-    raise<ShapeError>("takes inputs of rank {}, was given {}", rank, input);
-  }
+  if (input.rank() == rank) return;
+  raise_rank(describe("takes inputs of rank {}, was given {}", rank, input), input, rank);
 }
 
 void check_rank_from(const Shape& input, int least) {
-  if (input.rank() < least) {
-    raise<ShapeError>("takes inputs of rank {} or more, was given {}", least, input);
-  }
+  if (input.rank() >= least) return;
+  raise_rank(describe("takes inputs of rank {} or more, was given {}", least, input), input, least);
 }
 
 int axis_of(const Shape& input, std::int64_t axis) {
@@ -70,9 +101,19 @@ int axis_of(const Shape& input, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + input.rank() : axis);
 }
 
-void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y) {
+Tensor masked(Tensor scores, const Tensor& mask) {
+  if (!mask.defined()) return scores;
+  const double far = scores.dtype() == DType::float16 ? 6e4 : 1e9;
+  const DType dtype = scores.dtype();
+  return std::move(scores) + (cast(mask, dtype) - 1) * far;
+}
+
+void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y,
+                       int batch_axis) {
   if (!regularizer.given() || call.losses == nullptr) return;
-  call.add_loss(regularizer(y) / static_cast<double>(y.dim(0)));
+  Tensor loss = regularizer(y);
+  call.add_loss(y.rank() > 0 ? std::move(loss) / static_cast<double>(y.dim(batch_axis))
+                             : std::move(loss));
 }
 
 }  // namespace tenure::nn::detail

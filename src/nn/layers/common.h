@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/raise.h"
+#include "nn/bounds.h"
 #include "nn/layers/rows.h"
 #include "tenure/views.h"
 #include "tenure/window.h"
@@ -40,18 +41,21 @@ std::span<const LayerRow> rows_of() {
 // One number for each of `axes` axes, from one for all or one for each.
 Shape per_axis(const char* layer, const char* what, const Shape& numbers, int axes,
                std::int64_t least = 1);
-Paddings margins_per_axis(const char* layer, const char* what, const Paddings& margins, int axes);
+Paddings margins_per_axis(const char* layer, const char* what, const Margins& margins, int axes);
 bool is_channels_first(const char* layer, const std::string& data_format);
 // "valid" or "same"; "causal" is the caller's.
 Padding padding_named(const char* layer, const std::string& padding);
-void check_rate(const char* layer, double rate);
 
 void check_rank(const Shape& input, int rank);
 void check_rank_from(const Shape& input, int least);
 // From 0; an axis that the input lacks is a ShapeError.
 int axis_of(const Shape& input, std::int64_t axis);
 
-// What a regularizer makes of an output, per example.
-void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y);
+// Scores of which softmax makes 0 where the mask, which may be an empty handle, is false.
+Tensor masked(Tensor scores, const Tensor& mask);
+
+// What a regularizer makes of an output, per example: as in Keras, of every output of a layer.
+void add_activity_loss(const Call& call, const Regularizer& regularizer, const Tensor& y,
+                       int batch_axis = 0);
 
 }  // namespace tenure::nn::detail

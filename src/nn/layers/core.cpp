@@ -1,9 +1,12 @@
 #include "tenure/nn/core_layers.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <mutex>
 
 #include "memory/fork.h"
+#include "memory/text.h"
 #include "nn/layers/common.h"
 #include "tenure/indexing.h"
 #include "tenure/linalg.h"
@@ -19,6 +22,8 @@ void fields(Fields& visit, DenseOptions& o) {
                 kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
                 bias_constraint);
 }
+
+void fields(Fields&, IdentityOptions&) {}
 
 void fields(Fields& visit, ActivationOptions& o) { TENURE_FIELDS(visit, o, activation); }
 
@@ -62,6 +67,14 @@ class DenseLayer final : public ConfiguredLayer<DenseOptions> {
   Variable kernel_, bias_;
 };
 
+class IdentityLayer final : public ConfiguredLayer<IdentityOptions> {
+ public:
+  using ConfiguredLayer::ConfiguredLayer;
+  const char* class_name() const override { return "Identity"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override { return x.clone(); }
+};
+
 class ActivationLayer final : public ConfiguredLayer<ActivationOptions> {
  public:
   using ConfiguredLayer::ConfiguredLayer;
@@ -91,16 +104,21 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
   explicit EmbeddingLayer(EmbeddingOptions options)
       : ConfiguredLayer(checked(std::move(options))) {}
   const char* class_name() const override { return "Embedding"; }
+  bool casts_inputs() const override { return false; }  // numbers of rows, however large
 
   void build(const Shape&) override {
-    table_ = add_weight("embeddings", {options_.input_dim, options_.output_dim},
-                        TENURE_WEIGHT_OPTIONS(options_, embeddings));
+    // Rows are cast when they have been looked up: few of them, and their gradients add up exactly.
+    WeightOptions options = TENURE_WEIGHT_OPTIONS(options_, embeddings);
+    options.autocast = false;
+    table_ = add_weight("embeddings", {options_.input_dim, options_.output_dim}, options);
   }
 
   Tensor call(const Tensor& x, const Call& call) override {
     check_length(x.shape());
     const bool is_index = x.dtype() == DType::int32 || x.dtype() == DType::int64;
-    Tensor y = gather(table_, is_index ? x : cast(x, DType::int32));
+    Tensor y =
+        telling<ValueError>([this](Error& error) { name_row(error); },
+                            [&] { return gather(table_, is_index ? x : cast(x, DType::int32)); });
     add_activity_loss(call, options_.activity_regularizer, y);
     return y;
   }
@@ -133,6 +151,27 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
     }
   }
 
+  // Of an index that the table lacks, which gather calls one of its axis.
+  void name_row(Error& error) const {
+    if (error.values().size() < 2) return;
+    const std::int64_t index = error.values()[0].value, position = error.values()[1].value;
+    tenure::detail::edit(error, [&](tenure::detail::ErrorRecord& record) {
+      // Of what gather was given, the second is the input.
+      std::erase_if(record.lines, [](const ErrorLine& line) { return line.label == "input 0"; });
+      for (ErrorLine& line : record.lines) {
+        if (line.label == "input 1") line.label = "input 0";
+      }
+      record.lines.insert(record.lines.begin(),
+                          line_of("born", *LayerAccess::state(*this).label.get()));
+      record.op = layer_text(*this);
+      record.problem = fmt::format("index {} at position {} is out of range: input_dim is {}",
+                                   index, position, options_.input_dim);
+      record.remedy = fmt::format(
+          "indices go from 0 to {}{}.", options_.input_dim - 1,
+          index < 0 ? "" : fmt::format(": this one needs an input_dim of {}", index + 1));
+    });
+  }
+
   Variable table_;
 };
 
@@ -159,8 +198,10 @@ Lambdas& lambdas() {
 }  // namespace
 }  // namespace detail
 
-LambdaFn::LambdaFn(const char* registered) : LambdaFn(std::string(registered)) {}
-LambdaFn::LambdaFn(const std::string& registered) {
+LambdaFn::LambdaFn(const char* registered, std::source_location site)
+    : LambdaFn(std::string(registered), site) {}
+LambdaFn::LambdaFn(const std::string& registered, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   detail::Lambdas& known = detail::lambdas();
   const std::lock_guard lock(known.mutex);
   const auto lambda = known.by_name.find(registered);
@@ -177,7 +218,8 @@ const Tensor& LambdaFn::only(const std::vector<Tensor>& inputs) {
   return inputs.front();
 }
 
-void register_lambda(const std::string& name, LambdaFn fn) {
+void register_lambda(const std::string& name, LambdaFn fn, std::source_location site) {
+  const tenure::detail::UserLine line(site);
   if (name.empty() || !fn.given()) raise<ValueError>("register_lambda: no name, or no function");
   fn.name_ = name;
   detail::Lambdas& known = detail::lambdas();
@@ -186,13 +228,14 @@ void register_lambda(const std::string& name, LambdaFn fn) {
 }
 
 TENURE_DEFINE_LAYER(Dense, DenseOptions, DenseLayer)
+TENURE_DEFINE_LAYER(Identity, IdentityOptions, IdentityLayer)
 TENURE_DEFINE_LAYER(Activation, ActivationOptions, ActivationLayer)
 TENURE_DEFINE_LAYER(Masking, MaskingOptions, MaskingLayer)
 TENURE_DEFINE_LAYER(Embedding, EmbeddingOptions, EmbeddingLayer)
 TENURE_DEFINE_LAYER(Lambda, LambdaOptions, LambdaLayer)
 
 std::span<const detail::LayerRow> detail::core_layers() {
-  return rows_of<Dense, Activation, Masking, Embedding, Lambda>();
+  return rows_of<Dense, Identity, Activation, Masking, Embedding, Lambda>();
 }
 
 Activation::Activation(ActivationFn activation, std::source_location site)

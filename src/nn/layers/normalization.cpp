@@ -47,18 +47,45 @@ void fields(Fields& visit, GroupNormalizationOptions& o) {
   gain_fields(visit, o);
 }
 
+void fields(Fields& visit, RMSNormalizationOptions& o) {
+  visit("axis", Numbers{o.axis});
+  TENURE_FIELDS(visit, o, epsilon);
+}
+
+void fields(Fields& visit, UnitNormalizationOptions& o) { visit("axis", Numbers{o.axis}); }
+
 namespace {
 
-// Gamma and beta, which all of them have.
+void check_axes(const char* layer, const Axes& axes) {
+  if (axes.rank() == 0) raise<ValueError>("{}: no axis was given", layer);
+}
+
+// In order and from 0.
+Axes axes_of(const Shape& input, const Axes& wanted) {
+  Axes axes;
+  for (const std::int64_t axis : wanted) axes.push_back(axis_of(input, axis));
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end()) {
+    raise<ShapeError>("works along an axis twice: {}, of inputs {}", wanted, input);
+  }
+  return axes;
+}
+
+Shape sizes_along(const Axes& axes, const Shape& input) {
+  Shape sizes;
+  for (const std::int64_t axis : axes) sizes.push_back(input[static_cast<int>(axis)]);
+  return sizes;
+}
+
+// Gamma and beta, which those of a batch, a layer and groups have.
 template <class O>
 class NormalizationLayer : public ConfiguredLayer<O> {
  public:
   NormalizationLayer(const char* name, O options) : ConfiguredLayer<O>(std::move(options)) {
-    if (!(this->options_.epsilon > 0)) {
-      raise<ValueError>("{}: epsilon must be positive: {}", name, this->options_.epsilon);
-    }
+    check_above(name, "epsilon", this->options_.epsilon, 0);
   }
   bool passes_mask() const override { return true; }
+  bool keeps_precision() const override { return true; }  // statistics of halves are too coarse
 
  protected:
   void add_gain(const Shape& shape) {
@@ -70,12 +97,12 @@ class NormalizationLayer : public ConfiguredLayer<O> {
       beta_ = this->add_weight("beta", shape, TENURE_WEIGHT_OPTIONS(o, beta));
     }
   }
-  std::optional<Arg> gamma() const { return optional_of(gamma_); }
-  std::optional<Arg> beta() const { return optional_of(beta_); }
+  std::optional<KeptArg> gamma() const { return optional_of(gamma_); }
+  std::optional<KeptArg> beta() const { return optional_of(beta_); }
 
  private:
-  static std::optional<Arg> optional_of(const Variable& variable) {
-    return variable.defined() ? std::optional<Arg>(variable) : std::nullopt;
+  static std::optional<KeptArg> optional_of(const Variable& variable) {
+    return variable.defined() ? std::optional<KeptArg>(variable) : std::nullopt;
   }
   Variable gamma_, beta_;
 };
@@ -84,9 +111,7 @@ class BatchNormalizationLayer final : public NormalizationLayer<BatchNormalizati
  public:
   explicit BatchNormalizationLayer(BatchNormalizationOptions options)
       : NormalizationLayer("BatchNormalization", std::move(options)) {
-    if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
-      raise<ValueError>("BatchNormalization: momentum must be from 0 to 1: {}", options_.momentum);
-    }
+    check_between("BatchNormalization", "momentum", options_.momentum, 0, 1);
   }
   const char* class_name() const override { return "BatchNormalization"; }
 
@@ -127,32 +152,19 @@ class LayerNormalizationLayer final : public NormalizationLayer<LayerNormalizati
  public:
   explicit LayerNormalizationLayer(LayerNormalizationOptions options)
       : NormalizationLayer("LayerNormalization", std::move(options)) {
-    if (options_.axis.rank() == 0) raise<ValueError>("LayerNormalization: no axis was given");
+    check_axes("LayerNormalization", options_.axis);
   }
   const char* class_name() const override { return "LayerNormalization"; }
 
   void build(const Shape& input) override {
-    Shape sizes;
-    for (const std::int64_t axis : axes_of(input)) sizes.push_back(input[static_cast<int>(axis)]);
-    add_gain(sizes);
+    add_gain(sizes_along(axes_of(input, options_.axis), input));
   }
 
   Tensor call(const Tensor& x, const Call&) override {
     return layer_norm(x, {.scale = gamma(),
                           .offset = beta(),
-                          .axes = axes_of(x.shape()),
+                          .axes = axes_of(x.shape(), options_.axis),
                           .epsilon = options_.epsilon});
-  }
-
- private:
-  Axes axes_of(const Shape& input) const {
-    Axes axes;
-    for (const std::int64_t axis : options_.axis) axes.push_back(axis_of(input, axis));
-    std::ranges::sort(axes);
-    if (std::ranges::adjacent_find(axes) != axes.end()) {
-      raise<ShapeError>("works along an axis twice: {}, of inputs {}", options_.axis, input);
-    }
-    return axes;
   }
 };
 
@@ -183,15 +195,56 @@ class GroupNormalizationLayer final : public NormalizationLayer<GroupNormalizati
   }
 };
 
+class RMSNormalizationLayer final : public ConfiguredLayer<RMSNormalizationOptions> {
+ public:
+  explicit RMSNormalizationLayer(RMSNormalizationOptions options)
+      : ConfiguredLayer(std::move(options)) {
+    check_axes("RMSNormalization", options_.axis);
+    check_above("RMSNormalization", "epsilon", options_.epsilon, 0);
+  }
+  const char* class_name() const override { return "RMSNormalization"; }
+  bool passes_mask() const override { return true; }
+
+  void build(const Shape& input) override {
+    scale_ = add_weight("scale", sizes_along(axes_of(input, options_.axis), input),
+                        {.initializer = "ones", .dtype = options_.dtype});
+  }
+
+  Tensor call(const Tensor& x, const Call&) override {
+    return rms_norm(
+        x,
+        {.scale = scale_, .axes = axes_of(x.shape(), options_.axis), .epsilon = options_.epsilon});
+  }
+
+ private:
+  Variable scale_;
+};
+
+class UnitNormalizationLayer final : public ConfiguredLayer<UnitNormalizationOptions> {
+ public:
+  explicit UnitNormalizationLayer(UnitNormalizationOptions options)
+      : ConfiguredLayer(std::move(options)) {
+    check_axes("UnitNormalization", options_.axis);
+  }
+  const char* class_name() const override { return "UnitNormalization"; }
+  bool passes_mask() const override { return true; }
+  Tensor call(const Tensor& x, const Call&) override {
+    return l2_normalize(x, axes_of(x.shape(), options_.axis));
+  }
+};
+
 }  // namespace
 }  // namespace detail
 
 TENURE_DEFINE_LAYER(BatchNormalization, BatchNormalizationOptions, BatchNormalizationLayer)
 TENURE_DEFINE_LAYER(LayerNormalization, LayerNormalizationOptions, LayerNormalizationLayer)
 TENURE_DEFINE_LAYER(GroupNormalization, GroupNormalizationOptions, GroupNormalizationLayer)
+TENURE_DEFINE_LAYER(RMSNormalization, RMSNormalizationOptions, RMSNormalizationLayer)
+TENURE_DEFINE_LAYER(UnitNormalization, UnitNormalizationOptions, UnitNormalizationLayer)
 
 std::span<const detail::LayerRow> detail::normalization_layers() {
-  return rows_of<BatchNormalization, LayerNormalization, GroupNormalization>();
+  return rows_of<BatchNormalization, LayerNormalization, GroupNormalization, RMSNormalization,
+                 UnitNormalization>();
 }
 
 }  // namespace tenure::nn

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "nn/layers/common.h"
+#include "ops/round_once.h"
 #include "tenure/math.h"
 #include "tenure/pool.h"
 #include "tenure/reduce.h"
@@ -26,7 +27,7 @@ class PoolingLayer final : public ConfiguredLayer<PoolingOptions> {
  public:
   explicit PoolingLayer(PoolingOptions options)
       : ConfiguredLayer(checked(std::move(options))),
-        how_{.strides = *options_.strides,
+        how_{.strides = options_.strides,
              .padding = padding_named(kName, options_.padding),
              .dilations = {},
              .rounding = Rounding::down,
@@ -46,8 +47,8 @@ class PoolingLayer final : public ConfiguredLayer<PoolingOptions> {
           : std::array{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"}[Count - 1];
   static PoolingOptions checked(PoolingOptions o) {
     o.pool_size = per_axis(kName, "pool_size", o.pool_size, Count);
-    const bool has_strides = o.strides && o.strides->rank() > 0;
-    o.strides = has_strides ? per_axis(kName, "strides", *o.strides, Count) : o.pool_size;
+    if (o.strides.rank() == 0) o.strides = o.pool_size;
+    o.strides = per_axis(kName, "strides", o.strides, Count);
     return o;
   }
   const PoolOptions how_;
@@ -68,9 +69,11 @@ class GlobalPoolingLayer final : public ConfiguredLayer<GlobalPoolingOptions> {
     const Tensor mask = call.mask();
     if (!kTakesMask || !mask.defined()) return global_avg_pool(x, how);
     const int steps = channels_first_ ? 2 : 1;
-    const Tensor weights = expand_dims(cast(mask, x.dtype()), channels_first_ ? 1 : 2);
+    Tensor wide = x;
+    const ops::RoundOnce rounded(kName, wide, std::source_location::current());
+    const Tensor weights = expand_dims(cast(mask, wide.dtype()), channels_first_ ? 1 : 2);
     const ReduceOptions keep{.keep_dims = options_.keepdims};
-    return sum(x * weights, {steps}, keep) / sum(weights, {steps}, keep);
+    return rounded(sum(wide * weights, {steps}, keep) / sum(weights, {steps}, keep));
   }
   Tensor compute_mask(const std::vector<Tensor>& inputs,
                       const std::vector<Tensor>& masks) override {

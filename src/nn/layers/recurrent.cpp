@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/raise.h"
 #include "memory/user_site.h"
-#include "nn/layers/rows.h"
+#include "nn/layers/common.h"
+#include "nn/precision.h"
 #include "tensor/assign.h"
 #include "tenure/control.h"
 #include "tenure/create.h"
@@ -29,14 +32,46 @@ void SequenceBase::use(const Layer& cell, SequenceOptions sequence, const char* 
   private_name_ = private_name;
 }
 
+namespace {
+
+// The recurrent layer, in what gave the input, that gives the last step only; or null.
+const SequenceBase* last_step_in(const LayerBase& giver) {
+  const auto* sequence = dynamic_cast<const SequenceBase*>(&giver);
+  if (sequence != nullptr) return sequence->sequence().return_sequences ? nullptr : sequence;
+  const std::vector<Layer>& layers = LayerAccess::state(giver).layers;
+  return layers.empty() ? nullptr : last_step_in(LayerAccess::base(layers.back()));
+}
+
+}  // namespace
+
+// An error of a sequence without features shows how they are added; where another recurrent layer
+// gave it, that it gives one step.
+void SequenceBase::check_sequence(const Shape& x) const {
+  const int rank = input_rank();
+  if (rank != 0 ? x.rank() == rank : x.rank() >= 3) return;
+  const char* steps = sequence_.time_major ? "[time, batch" : "[batch, time";
+  ShapeError error(describe("takes {}, {}], was given {}", steps,
+                            rank == 5 ? "height, width, channels" : "features", x));
+  const LayerBase* giver = NodeGiver::current();
+  const SequenceBase* last_step = giver == nullptr ? nullptr : last_step_in(*giver);
+  if (last_step != nullptr && x.rank() + 1 == std::max(rank, 3)) {
+    error.advise(fmt::format(
+        "{} gives its last step only: with .return_sequences = true it gives all of them.",
+        layer_text(*last_step)));
+  } else if (x.rank() == 2 && rank != 5) {
+    error.advise(fmt::format(
+        "where a step is one number, say so: expand_dims(x, -1), or "
+        "nn::Reshape({{.target_shape = {{-1, 1}}}}) before it; where a row is one step: "
+        "expand_dims(x, {}).",
+        sequence_.time_axis()));
+  }
+  throw ShapeError(std::move(error));
+}
+
 void SequenceBase::build_all(const std::vector<Shape>& inputs) {
   check_has_input(*this, inputs.size());
   const Shape& x = inputs[0];
-  const int rank = input_rank();
-  if (rank != 0 ? x.rank() != rank : x.rank() < 3) {
-    raise<ShapeError>("takes inputs of rank {}, was given {}",
-                      rank != 0 ? fmt::format("{}", rank) : "3 or more", x);
-  }
+  check_sequence(x);
   if (sequence_.stateful && x[sequence_.batch_axis()] == kAny) {
     raise<ValueError>(
         "{}: a stateful layer needs the batch size, and its input is {}: give the first layer a "
@@ -79,9 +114,12 @@ Sequence SequenceBase::taken(const std::vector<Tensor>& inputs, const Call& call
                       constants != 0 ? fmt::format(", and then {} constants", constants) : "",
                       inputs.size());
   }
+  check_sequence(inputs[0].shape());
   const auto end = inputs.end() - static_cast<std::ptrdiff_t>(constants);
   Sequence in{inputs[0], {inputs.begin() + 1, end}, call.mask(), {end, inputs.end()}};
-  if (in.x.dtype() != layer_options().dtype) in.x = cast(in.x, layer_options().dtype);
+  const DType dtype = computed_in(layer_options().dtype);
+  if (in.x.dtype() != dtype) in.x = cast(in.x, dtype);
+  for (Tensor& state : in.states) state = floating_as(state, dtype);
   if (in.mask.defined()) {
     if (in.mask.rank() != 2) {
       raise<ShapeError>("takes a mask of rank 2, was given {}", in.mask.shape());
@@ -100,8 +138,19 @@ void SequenceBase::check_batch(const Tensor& x) const {
       state_batch, batch, state_batch);
 }
 
+void SequenceBase::add_activity_losses(const std::vector<Tensor>& outputs, const Call& call) const {
+  const int batch_axis = sequence_.return_sequences ? sequence_.batch_axis() : 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    add_activity_loss(call, sequence_.activity_regularizer, outputs[i], i == 0 ? batch_axis : 0);
+  }
+}
+
 void SequenceBase::keep(const std::vector<Tensor>& states) {
-  tenure::detail::assign_all(slots_, states, tenure::detail::user_site({}));
+  std::vector<Tensor> kept;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    kept.push_back(floating_as(states[i], slots_[i].dtype()));
+  }
+  tenure::detail::assign_all(slots_, kept, tenure::detail::user_site({}));
 }
 
 namespace {
@@ -127,7 +176,8 @@ std::vector<Tensor> SequenceBase::call_all(const std::vector<Tensor>& inputs, co
   if (sequence_.stateful) {
     check_batch(in.x);
     if (in.states.empty()) {
-      for (const Variable& slot : slots_) in.states.push_back(slot.read());
+      for (const Variable& slot : slots_)
+        in.states.push_back(floating_as(slot.read(), in.x.dtype()));
     }
   }
   const bool fused = fused_ != nullptr && sequence_.fused && fused_->is_fused(call) &&
@@ -137,14 +187,12 @@ std::vector<Tensor> SequenceBase::call_all(const std::vector<Tensor>& inputs, co
   if (sequence_.zero_output_for_mask && in.mask.defined()) {
     result.output = zeroed(result.output, in.mask, sequence_);
   }
-  if (sequence_.activity_regularizer.given()) {
-    call.add_loss(sequence_.activity_regularizer(result.output));
-  }
   if (sequence_.stateful) keep(result.states);
   std::vector<Tensor> outputs{std::move(result.output)};
   if (sequence_.return_state) {
     outputs.insert(outputs.end(), result.states.begin(), result.states.end());
   }
+  add_activity_losses(outputs, call);
   return outputs;
 }
 

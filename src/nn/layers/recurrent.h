@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "nn/config.h"
+#include "nn/layers/noise.h"
+#include "nn/precision.h"
 #include "tenure/nn/recurrent_layers.h"
 
 namespace tenure::nn::detail {
@@ -101,7 +103,9 @@ class SequenceBase : public LayerBase {
 
  private:
   Sequence taken(const std::vector<Tensor>& inputs, const Call& call) const;
+  void check_sequence(const Shape& x) const;
   void check_batch(const Tensor& x) const;
+  void add_activity_losses(const std::vector<Tensor>& outputs, const Call& call) const;
   void keep(const std::vector<Tensor>& states);
 
   SequenceOptions sequence_;
@@ -127,7 +131,7 @@ void cell_fields(Fields& visit, O& o) {
   if constexpr (requires { o.unit_forget_bias; }) TENURE_FIELDS(visit, o, unit_forget_bias);
   TENURE_FIELDS(visit, o, kernel_regularizer, recurrent_regularizer, bias_regularizer,
                 kernel_constraint, recurrent_constraint, bias_constraint, dropout,
-                recurrent_dropout);
+                recurrent_dropout, seed);
   if constexpr (requires { o.implementation; }) TENURE_FIELDS(visit, o, implementation);
   if constexpr (requires { o.reset_after; }) TENURE_FIELDS(visit, o, reset_after);
 }
@@ -185,15 +189,16 @@ template <CellSettings O>
 bool drops(const O& o, const Call& call) {
   return call.training && (o.dropout > 0 || o.recurrent_dropout > 0);
 }
-// 0 where dropped, else 1 / (1 - rate); none where nothing is.
-void add_dropout_mask(std::vector<Tensor>& masks, const Shape& shape, double rate, DType dtype);
-// Masks of the inputs, and masks of the states, `count` of each.
+// Masks of the inputs, and masks of the states, `count` of each; none where nothing is dropped.
 template <CellSettings O>
-Drawn dropout_masks(const O& o, const Shape& x, const Shape& state, int count) {
+Drawn dropout_masks(const O& o, Noise& noise, const Shape& x, const Shape& state, int count) {
   Drawn drawn{.tensors = {}, .parts = {Drawn{}, Drawn{}}};
+  const auto add = [&](Drawn& part, const Shape& shape, double rate) {
+    if (rate > 0) part.tensors.push_back(noise.mask(shape, rate, computed_in(o.dtype)));
+  };
   for (int i = 0; i < count; ++i) {
-    add_dropout_mask(drawn.parts[0].tensors, x, o.dropout, o.dtype);
-    add_dropout_mask(drawn.parts[1].tensors, state, o.recurrent_dropout, o.dtype);
+    add(drawn.parts[0], x, o.dropout);
+    add(drawn.parts[1], state, o.recurrent_dropout);
   }
   return drawn;
 }

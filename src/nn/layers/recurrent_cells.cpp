@@ -11,7 +11,6 @@
 #include "tenure/create.h"
 #include "tenure/linalg.h"
 #include "tenure/math.h"
-#include "tenure/random.h"
 #include "tenure/recurrent.h"
 #include "tenure/views.h"
 
@@ -62,15 +61,8 @@ namespace detail {
 void check_cell_sizes(const char* what, std::int64_t units, double dropout,
                       double recurrent_dropout) {
   if (units < 1) raise<ValueError>("{}: units must be positive: {}", what, units);
-  for (const double rate : {dropout, recurrent_dropout}) {
-    if (!(rate >= 0 && rate < 1)) {
-      raise<ValueError>("{}: a rate of dropout must be from 0 to below 1: {}", what, rate);
-    }
-  }
-}
-
-void add_dropout_mask(std::vector<Tensor>& masks, const Shape& shape, double rate, DType dtype) {
-  if (rate > 0) masks.push_back(random::bernoulli(shape, 1 - rate, dtype) * (1 / (1 - rate)));
+  check_part(what, "dropout", dropout);
+  check_part(what, "recurrent_dropout", recurrent_dropout);
 }
 
 Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool unit_forget_bias) {
@@ -84,8 +76,12 @@ Initializer lstm_bias(const Initializer& initializer, std::int64_t units, bool u
 namespace {
 
 std::optional<tenure::Activation> fused_activation(const ActivationFn& activation) {
+  // The operations' hard_sigmoid is that of Keras 2.
+  if (activation.name() == "hard_sigmoid") return std::nullopt;
+  const bool is_old = activation.name() == "hard_sigmoid_keras2";
+  const std::string name = is_old ? "hard_sigmoid" : activation.name();
   const auto names = choices(tenure::Activation());
-  const auto at = std::ranges::find(names, activation.name());
+  const auto at = std::ranges::find(names, name);
   const auto fused = static_cast<tenure::Activation>(at - names.begin());
   if (at == names.end() || !ops::is_recurrent(fused)) return std::nullopt;
   return fused;
@@ -99,7 +95,10 @@ template <class O>
 class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
  public:
   GateCell(O options, const char* name, int gates, FusedOp op)
-      : ConfiguredLayer<O, CellBase>(std::move(options)), gates_(gates), op_(op) {
+      : ConfiguredLayer<O, CellBase>(std::move(options)),
+        gates_(gates),
+        op_(op),
+        noise_(options_.seed) {
     check_cell(name, options_);
     const auto activation = fused_activation(options_.activation);
     auto gate = std::optional(tenure::Activation::sigmoid);
@@ -118,6 +117,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
 
   void build(const Shape& input) override {
     if (input.rank() != 2) raise<ShapeError>("takes steps of rank 2, was given {}", input);
+    noise_.build(*this);
     const std::int64_t columns = gates_ * options_.units;
     kernel_ =
         this->add_weight("kernel", {input[-1], columns}, TENURE_WEIGHT_OPTIONS(options_, kernel));
@@ -134,7 +134,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   // Masks of the inputs, and masks of the states: one, or one per gate, or none.
   Drawn draw(const Shape& x, const Call& call) override {
     if (!drops(options_, call)) return {};
-    return dropout_masks(options_, x, {x[0], options_.units}, masks_);
+    return dropout_masks(options_, noise_, x, {x[0], options_.units}, masks_);
   }
 
   bool is_fused(const Call& call) const override { return activations_ && !drops(options_, call); }
@@ -197,6 +197,7 @@ class GateCell : public ConfiguredLayer<O, CellBase>, public FusedCell {
   const int gates_;
   const FusedOp op_;
   int masks_ = 1;
+  Noise noise_;
   std::optional<std::pair<tenure::Activation, tenure::Activation>> activations_;
   Variable kernel_, recurrent_, bias_;
 };

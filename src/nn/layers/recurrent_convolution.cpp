@@ -41,9 +41,11 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
  public:
   explicit ConvLSTM2DCellLayer(ConvLSTM2DCellOptions options)
       : ConfiguredLayer(std::move(options)),
-        kernel_size_(both(options_.kernel_size.rank() == 0 ? Shape{0} : options_.kernel_size)),
+        kernel_size_(
+            both(options_.kernel_size.rank() == 0 ? Shape{0} : Shape(options_.kernel_size))),
         channels_first_(options_.data_format == "channels_first"),
-        channel_axis_(channels_first_ ? 1 : 3) {
+        channel_axis_(channels_first_ ? 1 : 3),
+        noise_(options_.seed) {
     check_cell("ConvLSTM2DCell", options_);
     input_.strides = both(options_.strides);
     input_.dilations = both(options_.dilation_rate);
@@ -58,6 +60,7 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
     if (input.rank() != 4) raise<ShapeError>("takes steps of rank 4, was given {}", input);
     const std::int64_t filters = options_.filters, columns = 4 * filters;
     built_for_ = input;
+    noise_.build(*this);
     kernel_ =
         add_weight("kernel", {kernel_size_[0], kernel_size_[1], input[channel_axis_], columns},
                    TENURE_WEIGHT_OPTIONS(options_, kernel));
@@ -101,7 +104,7 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
   // Masks of the inputs, and masks of the states: one per gate, or none.
   Drawn draw(const Shape& x, const Call& call) override {
     if (!drops(options_, call)) return {};
-    return dropout_masks(options_, x, output_shape(x), 4);
+    return dropout_masks(options_, noise_, x, output_shape(x), 4);
   }
 
   CellStep step(const Tensor& x, const std::vector<Tensor>& states, const CellCall& call) override {
@@ -138,6 +141,7 @@ class ConvLSTM2DCellLayer final : public ConfiguredLayer<ConvLSTM2DCellOptions, 
   const int channel_axis_;  // of a step
   ConvOptions input_, state_;
   Shape built_for_;
+  Noise noise_;
   Variable kernel_, recurrent_, bias_;
 };
 

@@ -128,8 +128,18 @@ class Walk {
       raise<ShapeError>("{}: a step gives an output of {}, and output_shape tells of {}",
                         layer_text(cell_), stepped.output.shape(), output_shape_);
     }
+    if (tenure::detail::autocast()) round(stepped);
     for (std::size_t i = 0; i < states.size(); ++i) check_state(i, stepped.states[i]);
     return stepped;
+  }
+
+  // Gates are probabilities, and float32 where precision is mixed; what is carried along is not.
+  void round(CellStep& stepped) const {
+    stepped.output = floating_as(stepped.output, in_.x.dtype());
+    for (std::size_t i = 0; i < stepped.states.size(); ++i) {
+      if (!stepped.states[i].defined()) continue;  // which is about to be refused
+      stepped.states[i] = floating_as(stepped.states[i], begin_[i].dtype());
+    }
   }
 
   // A loop carries its states, and so does a stateful layer: they stay what they are.

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "nn/layers/common.h"
+#include "nn/layers/noise.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
-#include "tenure/norm.h"
-#include "tenure/random.h"
 
 namespace tenure::nn {
 
@@ -21,71 +20,80 @@ void fields(Fields& visit, SpatialDropoutOptions& o) {
   TENURE_FIELDS(visit, o, rate, data_format, seed);
 }
 
-void fields(Fields& visit, GaussianDropoutOptions& o) { TENURE_FIELDS(visit, o, rate); }
+void fields(Fields& visit, GaussianDropoutOptions& o) { TENURE_FIELDS(visit, o, rate, seed); }
 
-void fields(Fields& visit, GaussianNoiseOptions& o) { TENURE_FIELDS(visit, o, stddev); }
+void fields(Fields& visit, GaussianNoiseOptions& o) { TENURE_FIELDS(visit, o, stddev, seed); }
 
 void fields(Fields& visit, ActivityRegularizationOptions& o) { TENURE_FIELDS(visit, o, l1, l2); }
 
 namespace {
 
-DropoutOptions noise_options(const std::optional<std::int64_t>& seed,
-                             const std::optional<Shape>& noise_shape, const Shape& input) {
-  DropoutOptions options;
-  if (seed) options.seed = static_cast<std::uint64_t>(*seed);
-  if (!noise_shape) return options;
-  check_rank(input, noise_shape->rank());
-  options.noise_shape = *noise_shape;
+// What draws: its mask goes on, and it counts its draws where it has a seed.
+template <class O>
+class NoisyLayer : public ConfiguredLayer<O> {
+ public:
+  explicit NoisyLayer(O options)
+      : ConfiguredLayer<O>(std::move(options)), noise_(this->options_.seed) {}
+  bool passes_mask() const override { return true; }
+  void build(const Shape&) override { noise_.build(*this); }
+
+ protected:
+  Noise noise_;
+};
+
+Shape noise_shape(const std::optional<Shape>& wanted, const Shape& input) {
+  if (!wanted) return input;
+  check_rank(input, wanted->rank());
+  Shape shape = *wanted;
   for (int axis = 0; axis < input.rank(); ++axis) {
-    std::int64_t& size = (*options.noise_shape)[axis];
-    if (size == kAny) size = input[axis];
+    if (shape[axis] == kAny) shape[axis] = input[axis];
   }
-  return options;
+  return shape;
 }
 
-class DropoutLayer final : public ConfiguredLayer<DropoutLayerOptions> {
+class DropoutLayer final : public NoisyLayer<DropoutLayerOptions> {
  public:
-  explicit DropoutLayer(DropoutLayerOptions options) : ConfiguredLayer(std::move(options)) {
-    check_rate("Dropout", options_.rate);
+  explicit DropoutLayer(DropoutLayerOptions options) : NoisyLayer(std::move(options)) {
+    check_part("Dropout", "rate", options_.rate);
   }
   const char* class_name() const override { return "Dropout"; }
-  bool passes_mask() const override { return true; }
   Tensor call(const Tensor& x, const Call& call) override {
     if (!call.training || options_.rate == 0) return x.clone();
-    return dropout(x, options_.rate, noise_options(options_.seed, options_.noise_shape, x.shape()));
+    return noise_.dropout(x, options_.rate, noise_shape(options_.noise_shape, x.shape()));
   }
 };
 
-class AlphaDropoutLayer final : public ConfiguredLayer<DropoutLayerOptions> {
+class AlphaDropoutLayer final : public NoisyLayer<DropoutLayerOptions> {
  public:
-  explicit AlphaDropoutLayer(DropoutLayerOptions options) : ConfiguredLayer(std::move(options)) {
-    check_rate("AlphaDropout", options_.rate);
+  explicit AlphaDropoutLayer(DropoutLayerOptions options) : NoisyLayer(std::move(options)) {
+    check_part("AlphaDropout", "rate", options_.rate);
   }
   const char* class_name() const override { return "AlphaDropout"; }
-  bool passes_mask() const override { return true; }
   Tensor call(const Tensor& x, const Call& call) override {
     const double rate = options_.rate;
     if (!call.training || rate == 0) return x.clone();
     constexpr double kLowest = -1.7580993408473766;  // what SELU tends to far below zero
     const double a = 1 / std::sqrt((1 - rate) * (1 + rate * kLowest * kLowest));
     const double b = -a * kLowest * rate;
-    const Tensor kept = dropout(ones_like(x), rate,
-                                noise_options(options_.seed, options_.noise_shape, x.shape())) > 0;
+    const Shape shape = noise_shape(options_.noise_shape, x.shape());
+    const Tensor kept = noise_.dropout(ones_like(x), rate, shape) > 0;
     return where(kept, x, kLowest) * a + b;
   }
 };
 
 template <int Count>
-class SpatialDropoutLayer final : public ConfiguredLayer<SpatialDropoutOptions> {
+class SpatialDropoutLayer final : public NoisyLayer<SpatialDropoutOptions> {
  public:
   explicit SpatialDropoutLayer(SpatialDropoutOptions options)
-      : ConfiguredLayer(std::move(options)),
+      : NoisyLayer(std::move(options)),
         channels_first_(Count > 1 && is_channels_first(kName, options_.data_format)) {
-    check_rate(kName, options_.rate);
+    check_part(kName, "rate", options_.rate);
   }
   const char* class_name() const override { return kName; }
-  bool passes_mask() const override { return true; }
-  void build(const Shape& input) override { check_rank(input, Count + 2); }
+  void build(const Shape& input) override {
+    check_rank(input, Count + 2);
+    noise_.build(*this);
+  }
   Tensor call(const Tensor& x, const Call& call) override {
     check_rank(x.shape(), Count + 2);
     if (!call.training || options_.rate == 0) return x.clone();
@@ -93,7 +101,7 @@ class SpatialDropoutLayer final : public ConfiguredLayer<SpatialDropoutOptions> 
     const int channels = channels_first_ ? 1 : -1;
     noise[0] = kAny;
     noise[channels] = kAny;
-    return dropout(x, options_.rate, noise_options(options_.seed, noise, x.shape()));
+    return noise_.dropout(x, options_.rate, noise_shape(noise, x.shape()));
   }
 
  private:
@@ -102,34 +110,29 @@ class SpatialDropoutLayer final : public ConfiguredLayer<SpatialDropoutOptions> 
   const bool channels_first_;
 };
 
-class GaussianDropoutLayer final : public ConfiguredLayer<GaussianDropoutOptions> {
+class GaussianDropoutLayer final : public NoisyLayer<GaussianDropoutOptions> {
  public:
-  explicit GaussianDropoutLayer(GaussianDropoutOptions options)
-      : ConfiguredLayer(std::move(options)) {
-    check_rate("GaussianDropout", options_.rate);
+  explicit GaussianDropoutLayer(GaussianDropoutOptions options) : NoisyLayer(std::move(options)) {
+    check_part("GaussianDropout", "rate", options_.rate);
   }
   const char* class_name() const override { return "GaussianDropout"; }
-  bool passes_mask() const override { return true; }
   Tensor call(const Tensor& x, const Call& call) override {
     if (!call.training || options_.rate == 0) return x.clone();
     const double deviation = std::sqrt(options_.rate / (1 - options_.rate));
-    return x * random::normal(x.shape(), {.mean = 1, .deviation = deviation, .dtype = x.dtype()});
+    return x * noise_.normal(x.shape(), {.mean = 1, .deviation = deviation, .dtype = x.dtype()});
   }
 };
 
-class GaussianNoiseLayer final : public ConfiguredLayer<GaussianNoiseOptions> {
+class GaussianNoiseLayer final : public NoisyLayer<GaussianNoiseOptions> {
  public:
-  explicit GaussianNoiseLayer(GaussianNoiseOptions options) : ConfiguredLayer(std::move(options)) {
-    if (!(options_.stddev >= 0)) {
-      raise<ValueError>("GaussianNoise: stddev must not be negative: {}", options_.stddev);
-    }
+  explicit GaussianNoiseLayer(GaussianNoiseOptions options) : NoisyLayer(std::move(options)) {
+    check_at_least("GaussianNoise", "stddev", options_.stddev, 0.0);
   }
   const char* class_name() const override { return "GaussianNoise"; }
-  bool passes_mask() const override { return true; }
   Tensor call(const Tensor& x, const Call& call) override {
     if (!call.training) return x.clone();
     return x +
-           random::normal(x.shape(), {.mean = 0, .deviation = options_.stddev, .dtype = x.dtype()});
+           noise_.normal(x.shape(), {.mean = 0, .deviation = options_.stddev, .dtype = x.dtype()});
   }
 };
 

@@ -20,15 +20,26 @@ void fields(Fields& visit, PermuteOptions& o) { TENURE_FIELDS(visit, o, dims); }
 
 void fields(Fields& visit, RepeatVectorOptions& o) { TENURE_FIELDS(visit, o, n); }
 
+namespace {
+
+// In files always pairs.
+void margin_field(Fields& visit, const char* key, Margins& margins, int axes) {
+  Paddings pairs = margins_per_axis("file", key, margins, axes);
+  visit(key, MarginField{pairs, axes});
+  margins = std::move(pairs);
+}
+
+}  // namespace
+
 template <int Count>
 void fields(Fields& visit, CroppingOptions<Count>& o) {
-  visit("cropping", Margins{o.cropping, Count});
+  margin_field(visit, "cropping", o.cropping, Count);
   if (Count > 1) visit("data_format", o.data_format);
 }
 
 template <int Count>
 void fields(Fields& visit, ZeroPaddingOptions<Count>& o) {
-  visit("padding", Margins{o.padding, Count});
+  margin_field(visit, "padding", o.padding, Count);
   if (Count > 1) visit("data_format", o.data_format);
 }
 
@@ -160,7 +171,7 @@ class CroppingLayer final : public ConfiguredLayer<CroppingOptions<Count>> {
     Shape begin = Shape::filled(Count + 2, 0), size = input;
     for (int i = 0; i < Count; ++i) {
       const int axis = first_axis(channels_first_) + i;
-      const auto [before, after] = this->options_.cropping[static_cast<std::size_t>(i)];
+      const auto [before, after] = this->options_.cropping.pairs()[static_cast<std::size_t>(i)];
       begin[axis] = before;
       size[axis] -= before + after;
       if (size[axis] < 1) {
@@ -192,7 +203,7 @@ class ZeroPaddingLayer final : public ConfiguredLayer<ZeroPaddingOptions<Count>>
   Tensor call(const Tensor& x, const Call&) override {
     check_rank(x.shape(), Count + 2);
     Paddings all(Count + 2, {0, 0});
-    const auto& padding = this->options_.padding;
+    const Paddings& padding = this->options_.padding.pairs();
     std::copy(padding.begin(), padding.end(), all.begin() + first_axis(channels_first_));
     return pad(x, all);
   }
@@ -227,7 +238,7 @@ Tensor repeated(const Tensor& x, int first, const Shape& factors) {
 class UpSampling1DLayer final : public ConfiguredLayer<UpSampling1DOptions> {
  public:
   explicit UpSampling1DLayer(UpSampling1DOptions options) : ConfiguredLayer(std::move(options)) {
-    per_axis("UpSampling1D", "size", {options_.size}, 1);
+    per_axis("UpSampling1D", "size", Sizes(options_.size), 1);
   }
   const char* class_name() const override { return "UpSampling1D"; }
   void build(const Shape& input) override { check_rank(input, 3); }

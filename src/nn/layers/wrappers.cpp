@@ -88,6 +88,7 @@ class BidirectionalLayer final : public ConfiguredLayer<BidirectionalSettings> {
     track(backward_);
   }
   const char* class_name() const override { return "Bidirectional"; }
+  bool casts_inputs() const override { return false; }  // the layers do
 
   void build_all(const std::vector<Shape>& inputs) override {
     check_has_input(*this, inputs.size());
@@ -161,6 +162,7 @@ class TimeDistributedLayer final : public ConfiguredLayer<TimeDistributedSetting
   explicit TimeDistributedLayer(TimeDistributedSettings settings)
       : ConfiguredLayer(std::move(settings)), layer_(track(*options_.layer)) {}
   const char* class_name() const override { return "TimeDistributed"; }
+  bool casts_inputs() const override { return false; }  // the layer does
 
   void build_all(const std::vector<Shape>& inputs) override {
     check_has_input(*this, inputs.size());

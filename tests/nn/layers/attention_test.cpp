@@ -301,5 +301,107 @@ TEST(AttentionLayers, what_does_not_fit_is_named) {
   EXPECT_THROW(nn::Attention()({ones({2, 3}), ones({2, 3})}), ShapeError);
 }
 
+// Each head of keys and values as often as query heads share it.
+Tensor shared_out(const Tensor& weight, int axis, int times) {
+  Grid from = grid_of(weight);
+  Shape shape = weight.shape();
+  const std::int64_t inner = weight.rank() > axis + 1 ? shape[-1] : 1;
+  shape[axis] *= times;
+  Grid to(shape);
+  const std::int64_t heads = shape[axis];
+  for (std::size_t i = 0; i < to.values.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i);
+    const std::int64_t last = place % inner, head = place / inner % heads,
+                       first = place / inner / heads;
+    to.values[i] = from.values[static_cast<std::size_t>(
+        (first * (heads / times) + head / times) * inner + last)];
+  }
+  return to.tensor();
+}
+
+TEST(AttentionLayers, grouped_queries_share_keys_and_values) {
+  const Grid query = numbers({2, 3, 4}), value = numbers({2, 5, 3}, 2), key = numbers({2, 5, 2}, 3);
+  const std::vector<Tensor> inputs{query.tensor(), value.tensor(), key.tensor()};
+  for (const int shared : {1, 2, 4}) {
+    const nn::GroupedQueryAttention layer({.head_dim = 3,
+                                           .num_query_heads = 4,
+                                           .num_key_value_heads = shared,
+                                           .return_attention_scores = true,
+                                           .dtype = kDouble});
+    layer.apply(inputs);
+    fill_weights(layer);
+    std::vector<Tensor> weights = layer.get_weights();
+    for (const std::size_t i : {2, 4}) {
+      weights[i] = shared_out(weights[i], 1, 4 / shared);
+      weights[i + 1] = shared_out(weights[i + 1], 0, 4 / shared);
+    }
+    const Attended want = attended(weights, query, value, key, [](int, int, int) { return true; });
+    const std::vector<Tensor> got = layer.apply(inputs);
+    ASSERT_EQ(got.size(), 2u);
+    expect_near(got[0], want.output);
+    expect_near(got[1], want.scores);
+    if (shared == 2) check_layer(layer, inputs);
+  }
+}
+
+TEST(AttentionLayers, grouped_queries_mind_masks_and_time) {
+  const Grid x = numbers({1, 3, 4});
+  const nn::GroupedQueryAttention layer({.head_dim = 2,
+                                         .num_query_heads = 2,
+                                         .num_key_value_heads = 1,
+                                         .use_causal_mask = true,
+                                         .return_attention_scores = true,
+                                         .dtype = kDouble});
+  Grid causal = grid_of(layer.apply({x.tensor(), x.tensor()})[1]);
+  const nn::Call masked{.masks = {Tensor(), bools({true, false, true}, {1, 3})}};
+  Grid both = grid_of(layer.apply({x.tensor(), x.tensor()}, masked)[1]);
+  for (int h = 0; h < 2; ++h) {
+    for (int t = 0; t < 3; ++t) {
+      for (int s = t + 1; s < 3; ++s) EXPECT_NEAR(causal(0, h, t, s), 0, 1e-12);
+      EXPECT_NEAR(both(0, h, t, 1), 0, 1e-12);
+    }
+  }
+  EXPECT_GT(causal(0, 0, 1, 1), 0);
+  const nn::Node steps = nn::Input({.shape = {nn::kAny, 4}});
+  EXPECT_EQ(layer({steps, steps}).shape(), (Shape{nn::kAny, nn::kAny, 4}));
+  EXPECT_HAS(
+      message_of<ValueError>([] {
+        nn::GroupedQueryAttention({.head_dim = 2, .num_query_heads = 3, .num_key_value_heads = 2});
+      }),
+      "3 query heads cannot share 2 heads of keys and values evenly");
+  EXPECT_HAS(message_of<ValueError>([] { nn::GroupedQueryAttention({.head_dim = 2}); }),
+             "must be positive: 2, 0, 0");
+  EXPECT_HAS(message_of<ShapeError>([&] { layer({ones({2, 4}), ones({2, 4})}); }),
+             "takes inputs of rank 3");
+}
+
+TEST(AttentionLayers,
+     dropout_with_a_seed_is_the_same_from_run_to_run_and_differs_from_call_to_call) {
+  const Tensor x = numbers({1, 4, 4}).tensor(DType::float32);
+  const auto made = [] {
+    return std::vector<nn::Layer>{
+        nn::MultiHeadAttention({.num_heads = 1,
+                                .key_dim = 4,
+                                .dropout = 0.5,
+                                .kernel_initializer = "ones",
+                                .seed = 5}),
+        nn::GroupedQueryAttention({.head_dim = 4,
+                                   .num_query_heads = 2,
+                                   .num_key_value_heads = 1,
+                                   .dropout = 0.5,
+                                   .kernel_initializer = "ones",
+                                   .seed = 5}),
+        nn::Attention({.dropout = 0.5, .seed = 5}),
+        nn::AdditiveAttention({.use_scale = false, .dropout = 0.5, .seed = 5})};
+  };
+  const std::vector<nn::Layer> one = made(), other = made();
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    SCOPED_TRACE(one[i].class_name());
+    const Floats first = floats(one[i]({x, x}, kTraining));
+    EXPECT_EQ(floats(other[i]({x, x}, kTraining)), first);
+    EXPECT_NE(floats(one[i]({x, x}, kTraining)), first);
+  }
+}
+
 }  // namespace
 }  // namespace tenure::testing

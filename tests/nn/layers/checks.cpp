@@ -50,10 +50,17 @@ Tensor patterned_sum(const Tensor& y) {
   return sum(y * pattern.tensor(y.dtype()));
 }
 
+void compute_in_double(const nn::Layer& layer) {
+  nn::detail::LayerState& state = nn::detail::LayerAccess::state(layer);
+  if (!state.options.dtype.given() && state.weights.empty()) state.options.dtype = kDouble;
+  for (const nn::Layer& inner : layer.layers()) compute_in_double(inner);
+}
+
 namespace {
 
 std::vector<Tensor> outputs_of(const nn::Layer& layer, const std::vector<Tensor>& inputs,
                                const nn::Call& call) {
+  compute_in_double(layer);
   return layer.apply(inputs, call);
 }
 
@@ -131,6 +138,7 @@ void check_config(const nn::Layer& layer, const std::vector<Tensor>& inputs, con
   const nn::Layer read =
       nn::detail::layer_from_json(layer.class_name(), nn::detail::Json::parse(layer.config()));
   EXPECT_EQ(read.config(), layer.config());
+  compute_in_double(read);
   read.apply(inputs, {.training = false, .masks = call.masks});
   read.set_weights(layer.get_weights());
   for (std::size_t i = 0; i < read.weights().size(); ++i) {

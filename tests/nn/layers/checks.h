@@ -40,6 +40,14 @@ Grid grid_of(const Tensor& tensor);
 
 void expect_near(const Tensor& got, const Grid& want, double tolerance = 1e-9);
 
+// Has layers that have no weights, and were given no dtype, compute in float64: references do.
+void compute_in_double(const nn::Layer& layer);
+template <class L>
+L in_double(L layer) {
+  compute_in_double(layer);
+  return layer;
+}
+
 // Gives the weights numbers, none of them zero.
 void fill_weights(const nn::Layer& layer, unsigned seed = 7);
 

@@ -58,7 +58,7 @@ TEST(LayerFiles, windows_are_written_with_a_number_for_each_axis) {
 }
 
 TEST(LayerFiles, names_that_changed_are_known) {
-  EXPECT_EQ(config_of(read("LeakyReLU", R"({"negative_slope": 0.1})"))["alpha"], 0.1);
+  EXPECT_EQ(config_of(read("LeakyReLU", R"({"alpha": 0.1})"))["negative_slope"], 0.1);
 }
 
 TEST(LayerFiles, what_keras_lacks_is_written_only_where_it_is_set) {

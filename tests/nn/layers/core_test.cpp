@@ -1,5 +1,7 @@
 #include "tenure/nn/core_layers.h"
 
+#include <cmath>
+
 #include "nn/config.h"
 #include "nn/layers/checks.h"
 
@@ -55,7 +57,7 @@ TEST(CoreLayers, activation_takes_a_name_or_a_function) {
   Grid want = grid_of(x);
   for (double& value : want.values) value *= value;
   const nn::Activation own([](Tensor t) { return t * t; });
-  expect_near(own(x), want);
+  expect_near(in_double(own)(x), want);
   EXPECT_HAS(message_of<UnsupportedError>([&] { own.config(); }), "a function of your own");
 }
 
@@ -117,10 +119,10 @@ TEST(CoreLayers, lambda_computes_what_its_function_says) {
     sums.values[i] += grid_of(b).values[i];
   }
   const nn::Lambda one({.function = [](Tensor x) { return x * 2.0; }, .name = "twice"});
-  expect_near(one(a), twice);
+  expect_near(in_double(one)(a), twice);
   EXPECT_EQ(one.name(), "twice");
   const nn::Lambda two({.function = [](const std::vector<Tensor>& x) { return x[0] + x[1]; }});
-  expect_near(two({a, b}), sums);
+  expect_near(in_double(two)({a, b}), sums);
   EXPECT_HAS(message_of<ShapeError>([&] { one({a, b}); }), "takes one tensor, was given 2");
   EXPECT_THROW(nn::Lambda({}), ValueError);
 }
@@ -130,6 +132,94 @@ TEST(CoreLayers, files_know_a_lambda_by_its_registered_name) {
   EXPECT_THROW(nn::Lambda({.function = [](Tensor x) { return x; }}).config(), UnsupportedError);
   nn::register_lambda("halve", [](Tensor x) { return x * 0.5; });
   check_layer(nn::Lambda({.function = "halve"}), {numbers({2, 2}).tensor()});
+}
+
+TEST(CoreLayers, identity_gives_its_input_and_passes_its_mask) {
+  const auto layer = in_double(nn::Identity());
+  const Tensor x = numbers({2, 3}).tensor();
+  expect_near(layer(x), grid_of(x), 0);
+  EXPECT_NE(layer(x).id(), x.id());
+  const Tensor mask = tensor(std::vector<bool>{true, false});
+  EXPECT_EQ(layer.compute_mask({x}, {mask}).id(), mask.id());
+  check_layer(layer, {x});
+  EXPECT_EQ(grid_of(nn::IdentityInitializer({.gain = 2})({2, 2})).values,
+            (std::vector<double>{2, 0, 0, 2}));
+}
+
+// y(b, t, h, k) = sum x(b, t, d) kernel(d, h, k) + bias(h, k)
+TEST(CoreLayers, einsum_dense_follows_its_equation) {
+  const nn::EinsumDense layer({.equation = "btd,dhk->bthk",
+                               .output_shape = {nn::kAny, 2, 3},
+                               .activation = "tanh",
+                               .bias_axes = "hk",
+                               .dtype = kDouble});
+  Grid x = numbers({2, 5, 4});
+  layer(x.tensor());
+  fill_weights(layer);
+  Grid kernel = grid_of(layer.get_weights()[0]), bias = grid_of(layer.get_weights()[1]);
+  EXPECT_EQ(kernel.shape, (Shape{4, 2, 3}));
+  EXPECT_EQ(bias.shape, (Shape{2, 3}));
+  Grid want({2, 5, 2, 3});
+  for (int b = 0; b < 2; ++b) {
+    for (int t = 0; t < 5; ++t) {
+      for (int h = 0; h < 2; ++h) {
+        for (int k = 0; k < 3; ++k) {
+          double sum = bias(h, k);
+          for (int d = 0; d < 4; ++d) sum += x(b, t, d) * kernel(d, h, k);
+          want(b, t, h, k) = std::tanh(sum);
+        }
+      }
+    }
+  }
+  expect_near(layer(x.tensor()), want);
+  check_layer(layer, {x.tensor()});
+  EXPECT_EQ(layer(nn::Input({.shape = {nn::kAny, 4}})).shape(), (Shape{nn::kAny, nn::kAny, 2, 3}));
+}
+
+TEST(CoreLayers, einsum_dense_leaves_axes_out_and_biases_some) {
+  const auto built = [](nn::EinsumDenseOptions options, const Shape& input) {
+    options.dtype = kDouble;
+    const nn::EinsumDense layer(options);
+    layer(numbers(input).tensor());
+    fill_weights(layer);
+    check_layer(layer, {numbers(input).tensor()});
+    std::vector<Shape> shapes{layer(numbers(input).tensor()).shape()};
+    for (const Variable& weight : layer.weights()) shapes.push_back(weight.shape());
+    return shapes;
+  };
+  using Shapes = std::vector<Shape>;
+  EXPECT_EQ(built({.equation = "...x,xy->...y", .output_shape = {5}, .bias_axes = "y"}, {2, 3, 4}),
+            (Shapes{{2, 3, 5}, {4, 5}, {5}}));
+  EXPECT_EQ(
+      built({.equation = "ab...,bc->ac...", .output_shape = {5}, .bias_axes = "c"}, {2, 3, 4}),
+      (Shapes{{2, 5, 4}, {3, 5}, {5, 1}}));
+  // The batch stays: a weight for each step, a bias for each step alone.
+  EXPECT_EQ(
+      built({.equation = "abc,bcd->abd", .output_shape = {3, 5}, .bias_axes = "b"}, {2, 3, 4}),
+      (Shapes{{2, 3, 5}, {3, 4, 5}, {3, 1}}));
+  EXPECT_EQ(built({.equation = "ab, bc -> ac", .output_shape = {5}}, {2, 3}),
+            (Shapes{{2, 5}, {3, 5}}));
+}
+
+TEST(CoreLayers, einsum_dense_says_what_is_wrong_with_its_equation_or_its_input) {
+  const auto refused = [](const char* equation, const char* bias_axes = "") {
+    return message_of<ValueError>([&] {
+      nn::EinsumDense({.equation = equation, .output_shape = {2}, .bias_axes = bias_axes});
+    });
+  };
+  for (const char* equation : {"", "ab,bc", "ab->ac", "...ab,bc->ac", "aab,bc->ac", "a1,bc->ac"}) {
+    EXPECT_HAS(refused(equation), "EinsumDense: the equation must be as \"ab,bc->ac\"");
+  }
+  EXPECT_HAS(refused("ab,bc->az"), "no other part has the \"z\" of its output");
+  EXPECT_HAS(refused("ab,bcz->ac"), "no other part has the \"z\" of its kernel");
+  EXPECT_HAS(refused("ab,bc->ac", "b"), "bias_axes has \"b\", which the output");
+  const nn::EinsumDense layer({.equation = "ab,bc->ac", .output_shape = {2, 2}, .name = "e"});
+  EXPECT_HAS(message_of<ShapeError>([&] { layer(ones({2, 3})); }),
+             "EinsumDense \"e\": output_shape [2, 2], without the batch, does not fit");
+  EXPECT_HAS(message_of<ShapeError>([&] { layer(ones({2, 3, 4})); }), "of inputs of rank 2");
+  const nn::EinsumDense fixed({.equation = "abc,cd->abd", .output_shape = {7, 2}});
+  EXPECT_HAS(message_of<ShapeError>([&] { fixed(ones({2, 3, 4})); }),
+             "the size of \"b\" is 3 in the input [2, 3, 4], 7 in output_shape [7, 2]");
 }
 
 }  // namespace

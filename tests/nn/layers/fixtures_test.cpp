@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "io/tfjs_dialect.h"
 #include "nn/config.h"
 #include "nn/layers/checks.h"
 
@@ -83,7 +84,8 @@ void check_case(const Json& each) {
 TEST(LayerFixtures, outputs_and_gradients_are_those_of_tensorflow_js) {
   std::ifstream file(TENURE_SOURCE_DIR "/tests/nn/fixtures/layers.json");
   ASSERT_TRUE(file.good());
-  const Json cases = Json::parse(file);
+  Json cases = Json::parse(file);
+  io::from_keras_2(cases);
   ASSERT_GT(cases.size(), 90u);
   for (const Json& each : cases) {
     check_case(each);

@@ -7,7 +7,7 @@
 namespace tenure::testing {
 namespace {
 
-Tensor bools(std::vector<bool> values, const Shape& shape) { return tensor(values, shape); }
+Tensor truths(std::vector<bool> values, const Shape& shape) { return tensor(values, shape); }
 
 TEST(MergeLayers, all_have_gradients_files_and_traces) {
   const Tensor a = numbers({2, 3}).tensor(), b = numbers({2, 3}, 2).tensor();
@@ -40,7 +40,7 @@ TEST(MergeLayers, dot_sums_over_an_axis_of_each) {
       }
     }
   }
-  expect_near(nn::Dot({.axes = {1, 2}})({a.tensor(), b.tensor()}), want);
+  expect_near(in_double(nn::Dot({.axes = {1, 2}}))({a.tensor(), b.tensor()}), want);
 }
 
 TEST(MergeLayers, a_normalized_dot_is_a_cosine) {
@@ -55,12 +55,12 @@ TEST(MergeLayers, a_normalized_dot_is_a_cosine) {
     }
     want(n, 0) = ab / std::sqrt(aa * bb);
   }
-  expect_near(dot({a.tensor(), b.tensor()}), want);
+  expect_near(in_double(dot)({a.tensor(), b.tensor()}), want);
 }
 
 TEST(MergeLayers, masks_are_joined) {
   const Tensor x = ones({1, 2, 3});
-  const Tensor first = bools({true, true}, {1, 2}), second = bools({true, false}, {1, 2});
+  const Tensor first = truths({true, true}, {1, 2}), second = truths({true, false}, {1, 2});
   EXPECT_EQ(nn::Add().compute_mask({x, x}, {first, second}).to_vector<bool>(),
             (std::vector<bool>{true, false}));
   EXPECT_EQ(nn::Add().compute_mask({x, x}, {Tensor(), second}).id(), second.id());
@@ -70,7 +70,7 @@ TEST(MergeLayers, masks_are_joined) {
 
 TEST(MergeLayers, a_joined_step_is_left_out_where_any_of_its_features_is) {
   const Tensor x = ones({1, 2, 3});
-  const Tensor mask = bools({true, false}, {1, 2});
+  const Tensor mask = truths({true, false}, {1, 2});
   EXPECT_EQ(nn::Concatenate().compute_mask({x, x}, {mask, Tensor()}).to_vector<bool>(),
             (std::vector<bool>{true, false}));
   EXPECT_EQ(nn::Concatenate({.axis = 1}).compute_mask({x, x}, {mask, Tensor()}).to_vector<bool>(),

@@ -197,5 +197,86 @@ TEST(NormalizationLayers, they_pass_masks_on) {
   EXPECT_EQ(nn::LayerNormalization().compute_mask({x}, {mask}).id(), mask.id());
 }
 
+TEST(NormalizationLayers, rms_normalization_divides_by_the_root_of_the_mean_square) {
+  Grid x = numbers({2, 3, 4}), want(x.shape);
+  const nn::RMSNormalization layer({.epsilon = 0.1, .dtype = kDouble});
+  layer(x.tensor());
+  fill_weights(layer);
+  Grid scale = grid_of(layer.get_weights()[0]);
+  for (int b = 0; b < 2; ++b) {
+    for (int t = 0; t < 3; ++t) {
+      double squares = 0;
+      for (int f = 0; f < 4; ++f) squares += x(b, t, f) * x(b, t, f);
+      for (int f = 0; f < 4; ++f) {
+        want(b, t, f) = x(b, t, f) / std::sqrt(squares / 4 + 0.1) * scale(f);
+      }
+    }
+  }
+  expect_near(layer(x.tensor()), want);
+  check_layer(layer, {x.tensor()});
+  const nn::RMSNormalization both({.axis = {-1, 1}, .dtype = kDouble});
+  check_layer(both, {x.tensor()});
+  EXPECT_EQ(both.weights()[0].shape(), (Shape{3, 4}));
+  EXPECT_EQ(both.weights()[0].name(), both.name() + "/scale");
+  EXPECT_HAS(message_of<ValueError>([] { nn::RMSNormalization({.epsilon = 0}); }),
+             "RMSNormalization: epsilon must be above 0: 0");
+}
+
+TEST(NormalizationLayers, unit_normalization_gives_length_1) {
+  const nn::UnitNormalization layer;
+  EXPECT_EQ(floats(layer(tensor({3.f, 4.f, 0.f, 2.f}, {2, 2}))), (Floats{0.6f, 0.8f, 0, 1}));
+  EXPECT_EQ(floats(nn::UnitNormalization({.axis = {1, 2}})(full({1, 2, 2}, 3.f))),
+            (Floats{0.5f, 0.5f, 0.5f, 0.5f}));
+  check_layer(layer, {numbers({2, 3}).tensor()});
+  EXPECT_THROW(nn::UnitNormalization({.axis = {}}), ValueError);
+  EXPECT_THROW(nn::UnitNormalization({.axis = {5}})(ones({2, 2})), ShapeError);
+}
+
+TEST(NormalizationLayers, spectral_normalization_divides_the_kernel_by_its_largest_singular_value) {
+  const nn::Dense dense({.units = 3, .use_bias = false, .dtype = kDouble});
+  const nn::SpectralNormalization layer(dense, {.power_iterations = 200, .dtype = kDouble});
+  const Tensor x = numbers({2, 4}).tensor();
+  layer(x);
+  fill_weights(layer);
+  const Tensor kernel = dense.get_weights()[0];
+  expect_near(layer(x), grid_of(matmul(x, kernel)));  // as it is outside of training
+  const double largest = singular_values(kernel)[0].item<double>();
+  const Tensor y = layer(x, kTraining);
+  expect_near(dense.get_weights()[0], grid_of(kernel / largest), 1e-9);
+  expect_near(y, grid_of(matmul(x, kernel / largest)), 1e-9);
+  EXPECT_EQ(layer.trainable_weights().size(), 1u);
+  EXPECT_EQ(layer.non_trainable_weights().size(), 1u);
+  check_layer(layer, {x});
+}
+
+TEST(NormalizationLayers, spectral_normalization_estimates_better_from_step_to_step) {
+  const nn::Conv2D conv({.filters = 2, .kernel_size = {2}});
+  const nn::Sequential model({nn::SpectralNormalization(conv, {.input_shape = {4, 4, 1}}),
+                              nn::Flatten(), nn::Dense({.units = 1})});
+  for (const bool eager : {false, true}) {
+    model.compile({.optimizer = nn::SGD({.learning_rate = 0}), .loss = "mse", .eager = eager});
+    conv.set_weights({random::normal({2, 2, 1, 2}), zeros({2})});
+    for (int step = 0; step < 60; ++step) model.train_on_batch(ones({2, 4, 4, 1}), ones({2, 1}));
+    const Tensor matrix = reshape(conv.get_weights()[0], {4, 2});
+    EXPECT_NEAR(singular_values(matrix)[0].item<float>(), 1, 1e-3);
+  }
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0.01}), .loss = "mse"});
+  const Floats before = floats(conv.get_weights()[0]);
+  model.train_on_batch(ones({2, 4, 4, 1}), ones({2, 1}));
+  EXPECT_NE(floats(conv.get_weights()[0]), before);
+}
+
+TEST(NormalizationLayers, spectral_normalization_leaves_a_kernel_of_zeros_and_refuses_none) {
+  const nn::Embedding table({.input_dim = 3, .output_dim = 2, .embeddings_initializer = "zeros"});
+  const nn::SpectralNormalization layer(table);
+  EXPECT_EQ(floats(layer(tensor({0, 2}, {1, 2}), kTraining)), (Floats{0, 0, 0, 0}));
+  EXPECT_HAS(message_of<ValueError>(
+                 [] { nn::SpectralNormalization(nn::Flatten({.name = "f"}))(ones({2, 2})); }),
+             "takes a layer with a kernel or embeddings, Flatten \"f\" has neither");
+  EXPECT_HAS(
+      message_of<ValueError>([&] { nn::SpectralNormalization(table, {.power_iterations = 0}); }),
+      "SpectralNormalization: power_iterations must be at least 1: 0");
+}
+
 }  // namespace
 }  // namespace tenure::testing

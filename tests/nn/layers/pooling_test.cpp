@@ -49,11 +49,11 @@ TEST(PoolingLayers, global_pooling_reduces_all_axes_but_batch_and_channels) {
       }
     }
   }
-  expect_near(nn::GlobalAveragePooling3D()(x.tensor()), mean);
-  expect_near(nn::GlobalMaxPooling3D()(x.tensor()), largest);
+  expect_near(in_double(nn::GlobalAveragePooling3D())(x.tensor()), mean);
+  expect_near(in_double(nn::GlobalMaxPooling3D())(x.tensor()), largest);
   const Tensor first = transpose(x.tensor(), {0, 4, 1, 2, 3});
   const nn::GlobalAveragePooling3D turned({.data_format = "channels_first"});
-  expect_near(turned(first), mean);
+  expect_near(in_double(turned)(first), mean);
   check_layer(turned, {first});
   check_layer(nn::GlobalMaxPooling3D(), {x.tensor()});
 
@@ -79,9 +79,13 @@ TEST(PoolingLayers, a_mean_over_steps_leaves_out_those_that_are_masked) {
     want(1, f) = x(1, 1, f);
   }
   const nn::GlobalAveragePooling1D layer;
-  expect_near(layer(x.tensor(), {.masks = {mask}}), want);
+  expect_near(in_double(layer)(x.tensor(), {.masks = {mask}}), want);
   EXPECT_FALSE(layer.compute_mask({x.tensor()}, {mask}).defined());
   check_layer(layer, {x.tensor()}, {.masks = {mask}});
+  // Whose sum is beyond float16.
+  const Tensor large = full({1, 9, 1}, 30000, DType::float16);
+  const Tensor all_steps = cast(ones({1, 9}), DType::boolean);
+  EXPECT_TRUE(equal(layer(large, {.masks = {all_steps}}), 30000).item<bool>());
 }
 
 TEST(PoolingLayers, what_does_not_fit_is_named) {

@@ -40,7 +40,7 @@ TEST(ReshapingLayers, permute_counts_axes_from_1) {
     }
   }
   const nn::Permute permute({.dims = {2, 1}});
-  expect_near(permute(x.tensor()), want, 0);
+  expect_near(in_double(permute)(x.tensor()), want, 0);
   check_layer(permute, {x.tensor()});
   EXPECT_HAS(message_of<ShapeError>([&] { permute(ones({2, 3})); }), "rank 3");
   EXPECT_THROW(nn::Permute({.dims = {1, 1}}), ValueError);
@@ -66,8 +66,8 @@ TEST(ReshapingLayers, cropping_and_padding_work_along_each_axis) {
   }
   const nn::Cropping1D crop({.cropping = {{1, 2}}});
   const nn::ZeroPadding1D pad({.padding = {{1, 2}}});
-  expect_near(crop(x.tensor()), cropped, 0);
-  expect_near(pad(x.tensor()), padded, 0);
+  expect_near(in_double(crop)(x.tensor()), cropped, 0);
+  expect_near(in_double(pad)(x.tensor()), padded, 0);
   check_layer(crop, {x.tensor()});
   check_layer(pad, {x.tensor()});
 
@@ -90,8 +90,8 @@ TEST(ReshapingLayers, cropping_and_padding_work_along_each_axis) {
   }
   const nn::Cropping3D crop3({.cropping = {{1, 1}, {1, 1}, {0, 0}}});
   const nn::ZeroPadding3D pad3({.padding = {{1, 0}, {0, 0}, {0, 1}}});
-  expect_near(crop3(solid.tensor()), inside, 0);
-  expect_near(pad3(solid.tensor()), around, 0);
+  expect_near(in_double(crop3)(solid.tensor()), inside, 0);
+  expect_near(in_double(pad3)(solid.tensor()), around, 0);
   check_layer(crop3, {solid.tensor()});
   check_layer(pad3, {solid.tensor()});
 }
@@ -121,7 +121,7 @@ TEST(ReshapingLayers, up_sampling_repeats) {
       for (int f = 0; f < 2; ++f) want(b, t, f) = x(b, t / 2, f);
     }
   }
-  expect_near(nn::UpSampling1D()(x.tensor()), want, 0);
+  expect_near(in_double(nn::UpSampling1D())(x.tensor()), want, 0);
   check_layer(nn::UpSampling1D({.size = 3}), {x.tensor()});
 
   Grid solid = numbers({1, 2, 2, 1, 2}), larger({1, 2, 4, 3, 2});
@@ -133,7 +133,7 @@ TEST(ReshapingLayers, up_sampling_repeats) {
     }
   }
   const nn::UpSampling3D three({.size = {1, 2, 3}});
-  expect_near(three(solid.tensor()), larger, 0);
+  expect_near(in_double(three)(solid.tensor()), larger, 0);
   check_layer(three, {solid.tensor()});
   check_layer(nn::UpSampling3D({.data_format = "channels_first"}),
               {numbers({1, 2, 1, 2, 2}).tensor()});

@@ -137,7 +137,7 @@ void fit_evaluate_predict() {
   model.compile({.optimizer = "rmsprop", .loss = "mse", .metrics = {"mae"}});
   tn::Tensor x = tn::random::normal({128, 4});
   tn::Tensor y = tn::sum(x, {1}, {.keep_dims = true});
-  model.fit(x, y, {.epochs = 16, .validation_split = 0.25, .verbose = nn::Verbose::silent});
+  model.fit(x, y, {.epochs = 16, .verbose = nn::Verbose::silent, .validation_split = 0.25});
   for (int i = 0; i < 20; ++i) model.predict(x);
   model.evaluate(x, y);
 }
@@ -148,7 +148,7 @@ void steps_in_eager_mode() {
        nn::Dense({.units = 1})});
   model.compile({.optimizer = "sgd", .loss = "mse", .eager = true});
   tn::Tensor x = tn::random::normal({64, 5, 2}), y = tn::random::normal({64, 1});
-  model.fit(x, y, {.epochs = 3, .batch_size = 4, .verbose = nn::Verbose::silent});
+  model.fit(x, y, {.batch_size = 4, .epochs = 3, .verbose = nn::Verbose::silent});
   for (int i = 0; i < 16; ++i) model.predict(x, {.batch_size = 4});
 }
 

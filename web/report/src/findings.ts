@@ -23,29 +23,19 @@ export function source(run: Run, site: number): HTMLElement | null {
   );
 }
 
-// What a finding is about: the storages of all tensors from its line, or of those it names.
-function storages_of(run: Run, finding: Finding, named: boolean): Set<number> {
-  const { storage, birth_site, died } = run.tensors;
-  const out = new Set<number>();
-  if (named) {
-    for (const tensor of finding.tensors) if (storage[tensor] !== kNone) out.add(storage[tensor]!);
-  } else {
-    // Where some never died, they are what the finding is about.
-    const stayed = died.some((time, i) => time === Infinity && birth_site[i] === finding.site);
-    for (let i = 0; i < storage.length; ++i) {
-      if (birth_site[i] !== finding.site || storage[i] === kNone) continue;
-      if (!stayed || died[i] === Infinity) out.add(storage[i]!);
-    }
-  }
-  return out;
+// At most so many: the first, the last, and some between.
+function some_of(tensors: Uint32Array, most: number): number[] {
+  if (tensors.length <= most) return [...tensors];
+  return Array.from(
+    { length: most },
+    (_each, i) => tensors[Math.floor((i * (tensors.length - 1)) / (most - 1))]!,
+  );
 }
 
-function card(view: View, finding: Finding): HTMLElement {
+function card(view: View, finding: Finding, number: number): HTMLElement {
   const { run } = view;
   const problem = problems[finding.problem] ?? "misused";
-  const site = run.sites[finding.site];
-  const about_line = problem === "growth" || problem === "outlived";
-  const picture = problem === "misused" ? null : spark(run, storages_of(run, finding, !about_line));
+  const picture = problem === "misused" ? null : spark(run, finding.tensors);
   const facts = [
     finding.count ? plural(finding.count, "tensor") : "",
     finding.bytes ? bytes(finding.bytes) : "",
@@ -66,7 +56,7 @@ function card(view: View, finding: Finding): HTMLElement {
     h(
       "div",
       { class: "actions" },
-      site && problem !== "misused"
+      finding.tensors.length
         ? h(
             "button",
             {
@@ -74,7 +64,7 @@ function card(view: View, finding: Finding): HTMLElement {
               on: {
                 click: () => {
                   const search = document.querySelector<HTMLInputElement>("#search")!;
-                  search.value = `${site.file}:${site.line}`;
+                  search.value = `finding ${number}`;
                   view.set_filter(search.value);
                   document.querySelector("#timeline")!.scrollIntoView({ block: "start" });
                 },
@@ -83,15 +73,13 @@ function card(view: View, finding: Finding): HTMLElement {
             "Show its tensors",
           )
         : null,
-      ...finding.tensors
-        .slice(0, 4)
-        .map((tensor) =>
-          h(
-            "button",
-            { class: "link", on: { click: () => view.open(tensor) } },
-            `${run.label(tensor)} #${run.tensors.id[tensor]}`,
-          ),
+      ...some_of(finding.tensors, 4).map((tensor) =>
+        h(
+          "button",
+          { class: "link", on: { click: () => view.open(tensor) } },
+          `${run.label(tensor)} #${run.tensors.id[tensor]}`,
         ),
+      ),
     ),
   );
 }
@@ -132,7 +120,7 @@ export function findings(view: View): HTMLElement {
   const { run } = view;
   const errors = run.raised.time.length;
   const list = run.findings.length
-    ? h("ol", { class: "findings" }, ...run.findings.map((finding) => card(view, finding)))
+    ? h("ol", { class: "findings" }, ...run.findings.map((each, i) => card(view, each, i + 1)))
     : h(
         "p",
         { class: "healthy" },

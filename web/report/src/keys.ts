@@ -13,7 +13,7 @@ const list: [string[], string][] = [
   [["PgUp", "PgDn"], "move the window"],
   [["Enter"], "choose the moment, open a tensor's story, zoom to a band"],
   [["Esc"], "close a story, leave a box of the source view, clear the search"],
-  [["/"], "search by name, operation, file"],
+  [["/"], "search by name, operation, file, or finding 1"],
   [["p"], "back to the peak"],
   [["t"], "light or dark"],
   [["?"], "this list"],

@@ -1,9 +1,9 @@
-// uPlot in the page's colours, for the pool and the curves.
+// uPlot in the page's colours, for the pool, the curves and the panel.
 import uPlot from "uplot";
 import { h, say } from "./dom.ts";
 import type { Tick } from "./format.ts";
+import { gutter, kFont, kRight } from "./measures.ts";
 import { colour, on_theme } from "./theme.ts";
-import { gutter, kFont, kRight } from "./panel.ts";
 
 export interface Series {
   label: string;
@@ -12,6 +12,7 @@ export interface Series {
   dash?: number[];
   width?: number;
   points?: boolean;
+  right?: boolean; // on the axis at the right
 }
 
 export interface LineOptions {
@@ -28,6 +29,10 @@ export interface LineOptions {
   on_select?: (min: number, max: number) => void;
   on_reset?: () => void;
   y_range?: (min: number, max: number) => [number, number];
+  right_text?: (value: number) => string; // there is an axis at the right
+  gaps?: boolean; // a null interrupts the line
+  on_cursor?: (index: number | null) => void; // instead of a legend
+  marks?: () => { at: number; text: string }[]; // upright lines
 }
 
 export class LineChart {
@@ -35,6 +40,7 @@ export class LineChart {
   private plot: uPlot | undefined;
   private due: (() => uPlot.AlignedData) | null = null;
   private in_sight = false;
+  private readonly ends: (() => void)[] = [];
 
   constructor(private readonly options: LineOptions) {
     this.element = h("div", {
@@ -48,13 +54,28 @@ export class LineChart {
         blur: () => this.plot?.setCursor({ left: -10, top: -10 }),
       },
     });
-    new ResizeObserver(() => this.fit()).observe(this.element);
-    new IntersectionObserver((entries) => {
+    const size = new ResizeObserver(() => this.fit());
+    const sight = new IntersectionObserver((entries) => {
       this.in_sight = entries[entries.length - 1]!.isIntersecting;
       if (this.in_sight) this.catch_up();
-    }).observe(this.element);
+    });
+    size.observe(this.element);
+    sight.observe(this.element);
     addEventListener("beforeprint", this.catch_up);
-    on_theme(() => this.build());
+    this.ends.push(
+      () => size.disconnect(),
+      () => sight.disconnect(),
+      () => removeEventListener("beforeprint", this.catch_up),
+      on_theme(() => this.build()),
+    );
+  }
+
+  // Lets go of the page.
+  destroy(): void {
+    for (const end of this.ends) end();
+    this.plot?.destroy();
+    this.plot = undefined;
+    this.element.remove();
   }
 
   // Takes the data when the chart is in sight, or about to be printed.
@@ -96,9 +117,13 @@ export class LineChart {
     plot.setCursor({ left: plot.valToPos(x[to]!, "x"), top: plot.over.clientHeight / 2 });
     const values = options.series.flatMap(({ label }, i) => {
       const value = plot.data[i + 1]![to];
-      return value == null ? [] : [`${label} ${options.y_text(value)}`];
+      return value == null ? [] : [`${label} ${this.text(options.series[i]!)(value)}`];
     });
     say(`${options.x_text(x[to]!)}: ${values.join(", ")}`);
+  }
+
+  private text(series: Series): (value: number) => string {
+    return (series.right && this.options.right_text) || this.options.y_text;
   }
 
   private fit(): void {
@@ -124,19 +149,24 @@ export class LineChart {
       {
         width,
         height: options.height,
-        padding: [10, kRight, 0, 0],
+        padding: [10, options.right_text ? 0 : kRight, 0, 0],
         cursor: {
           points: { size: 6 },
-          drag: { x: true, y: false, setScale: !options.on_select },
-          focus: { prox: 24 },
+          drag: { x: !options.on_cursor, y: false, setScale: !options.on_select },
+          focus: { prox: options.on_cursor ? -1 : 24 },
         },
-        legend: { live: true },
+        legend: { show: !options.on_cursor, live: true },
         scales: {
           x: { time: false },
           y: {
             range: (_u, min, max) =>
               options.y_range?.(min, max) ?? [Math.min(0, min), max <= 0 ? 1 : max * 1.06],
           },
+          ...(options.right_text && {
+            right: {
+              range: (_u: uPlot, _min: number, max: number) => [0, Math.max(4, max * 1.06)],
+            },
+          }),
         },
         axes: [
           axis({
@@ -165,41 +195,83 @@ export class LineChart {
                 options.y_ticks!(min, max),
             }),
           }),
+          ...(options.right_text
+            ? [
+                axis({
+                  scale: "right",
+                  side: 1,
+                  size: 44,
+                  gap: 4,
+                  grid: { show: false },
+                  ticks: { show: false },
+                  values: (_u, splits) => splits.map(options.right_text!),
+                }),
+              ]
+            : []),
         ],
         series: [
           { label: "at", value: (_u, value) => (value === null ? "" : options.x_text(value)) },
           ...options.series.map((series) => ({
             label: series.label,
+            scale: series.right ? "right" : "y",
             stroke: colour(series.stroke),
             width: series.width ?? 1.75,
             ...(series.fill && { fill: colour(series.fill) }),
             ...(series.dash && { dash: series.dash }),
             ...(options.stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
-            spanGaps: true,
+            spanGaps: !options.gaps,
             points: { show: series.points ?? false, size: 5 },
             value: (_u: uPlot, value: number | null) =>
-              value === null ? "–" : options.y_text(value),
+              value === null ? "–" : this.text(series)(value),
           })),
         ],
-        hooks: options.on_select
-          ? {
-              setSelect: [
-                (u) => {
-                  if (u.select.width > 3)
-                    options.on_select!(
-                      u.posToVal(u.select.left, "x"),
-                      u.posToVal(u.select.left + u.select.width, "x"),
-                    );
-                  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-                },
-              ],
-            }
-          : {},
+        hooks: this.hooks(),
       },
       options.data,
       this.element,
     );
     if (options.on_reset)
       this.plot.over.addEventListener("dblclick", options.on_reset, { capture: true });
+  }
+
+  private hooks(): uPlot.Hooks.Arrays {
+    const { on_cursor, on_select, marks } = this.options;
+    return {
+      ...(on_select && {
+        setSelect: [
+          (u) => {
+            if (u.select.width > 3)
+              on_select(
+                u.posToVal(u.select.left, "x"),
+                u.posToVal(u.select.left + u.select.width, "x"),
+              );
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      }),
+      ...(on_cursor && { setCursor: [(u) => on_cursor(u.cursor.idx ?? null)] }),
+      ...(marks && { draw: [(u) => this.draw_marks(u, marks())] }),
+    };
+  }
+
+  private draw_marks(u: uPlot, marks: { at: number; text: string }[]): void {
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio || 1;
+    ctx.save();
+    ctx.font = `${11 * ratio}px ${kFont}`;
+    ctx.fillStyle = ctx.strokeStyle = colour("muted");
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([3 * ratio, 3 * ratio]);
+    for (const { at, text } of marks) {
+      const x = Math.round(u.valToPos(at, "x", true)) + 0.5;
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.textAlign = x > bbox.left + bbox.width - 40 * ratio ? "right" : "left";
+      ctx.fillText(text, x + (ctx.textAlign === "left" ? 3 : -3) * ratio, bbox.top + 9 * ratio);
+    }
+    ctx.restore();
   }
 }

@@ -6,7 +6,6 @@ import { bytes, moment, time as duration } from "./format.ts";
 import { Lanes, last_born } from "./lanes.ts";
 import { birth_categories, kSymbolic } from "./live.ts";
 import { Panel } from "./panel.ts";
-import { kNone } from "./run.ts";
 import { colour } from "./theme.ts";
 import { hide_tip, show_tip } from "./tip.ts";
 import type { View } from "./view.ts";
@@ -27,7 +26,7 @@ export class Lives extends Panel {
   private row_by_hand: number | null = null;
   private scroll = 0;
   private chosen: number | null = null; // a tensor, by the keyboard
-  private readonly leaking = new Set<number>(); // sites
+  private readonly leaking = new Set<number>(); // tensors
   private thumb: { y: number; scroll: number } | null = null;
 
   constructor(view: View) {
@@ -40,7 +39,7 @@ export class Lives extends Panel {
     this.lanes = new Lanes(view.run, null);
     this.kinds = birth_categories(view.run);
     for (const finding of view.run.findings) {
-      if (finding.problem <= 1 && finding.site !== kNone) this.leaking.add(finding.site);
+      if (finding.problem <= 1) for (const tensor of finding.tensors) this.leaking.add(tensor);
     }
     this.choose_height();
     view.on(["filter"], () => {
@@ -184,7 +183,7 @@ export class Lives extends Panel {
   ): void {
     const { view } = this;
     const { run } = view;
-    const { born, died, owner, birth_site } = run.tensors;
+    const { born, died, owner } = run.tensors;
     const scale = (this.right - this.left) / view.span;
     const members = this.lanes.lane(this.rows[row]!);
     const gap = this.row >= 4 ? 1 : 0;
@@ -222,7 +221,7 @@ export class Lives extends Panel {
       } else {
         batch.push(from, y, x1 - from, saved ? thin : this.row - gap);
       }
-      if (died[tensor] === Infinity && this.leaking.has(birth_site[tensor]!)) {
+      if (died[tensor] === Infinity && this.leaking.has(tensor)) {
         const thick = this.row >= 8 ? 2 : 1;
         leaks.push(x0, top + this.row - gap - thick, x1 - x0, thick);
       }

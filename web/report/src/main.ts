@@ -16,7 +16,7 @@ import { Overview } from "./overview.ts";
 import { pool_chart } from "./pool.ts";
 import { Run } from "./run.ts";
 import { Story } from "./story.ts";
-import { start_theme } from "./theme.ts";
+import { print_light, start_theme } from "./theme.ts";
 import { tip_element } from "./tip.ts";
 import { View } from "./view.ts";
 
@@ -202,7 +202,8 @@ function build(run: Run): HTMLElement {
 }
 
 async function start(): Promise<void> {
-  start_theme();
+  start_theme(document.documentElement, "tenure-report-theme");
+  print_light();
   const page = document.getElementById("page")!;
   const data = document.getElementById("recording")!;
   try {

@@ -45,14 +45,18 @@ export class OpsTable {
   }
 
   private rows(): Row[] {
-    const { run, t0, t1, filter } = this.view;
+    const { run, t0, t1, filter, finding } = this.view;
     const { op, begin, took, bytes: made, site } = run.ops;
     const files = filter
-      ? run.sites.map((each) =>
-          `${each.file}:${each.line} ${each.function}`.toLowerCase().includes(filter),
+      ? run.sites.map((each, i) =>
+          finding
+            ? i === finding.site
+            : `${each.file}:${each.line} ${each.function}`.toLowerCase().includes(filter),
         )
       : [];
-    const names = run.strings.map((text) => !filter || text.toLowerCase().includes(filter));
+    const names = run.strings.map(
+      (text) => !filter || (!finding && text.toLowerCase().includes(filter)),
+    );
     const by_op = new Map<number, Row>();
     const end = upper_bound(begin, t1);
     for (let i = upper_bound(begin, t0 - 1); i < end; ++i) {

@@ -2,18 +2,10 @@
 // to move about in it by wheel, pointer and keyboard.
 import { h, say } from "./dom.ts";
 import { moment } from "./format.ts";
+import { gutter, kFont, kRight } from "./measures.ts";
 import { colour, on_theme } from "./theme.ts";
 import { hide_tip } from "./tip.ts";
 import type { View } from "./view.ts";
-
-export const kFont =
-  '"Inter", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
-export const kRight = 10; // room right of the plots
-
-// Room left of the plots, for their axes.
-export function gutter(width: number): number {
-  return width < 560 ? 54 : 76;
-}
 
 // A wheel that was turning the page goes on doing so when a chart slides under the pointer.
 let last_page_wheel = -Infinity;

@@ -24,7 +24,7 @@ export interface Finding {
   site: number;
   bytes: number;
   count: number;
-  tensors: number[];
+  tensors: Uint32Array; // all that it is about
 }
 
 export interface Site {
@@ -326,6 +326,6 @@ function read_findings(columns: Columns): Finding[] {
     site: sites[i]!,
     bytes: bytes[i]!,
     count: counts[i]!,
-    tensors: Array.from(tensors.subarray(at, (at += lengths[i]!))),
+    tensors: tensors.subarray(at, (at += lengths[i]!)),
   }));
 }

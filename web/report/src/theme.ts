@@ -1,17 +1,12 @@
 // Light or dark: as the system has it, until the switch says otherwise; what it says is kept.
 import { h } from "./dom.ts";
 
-const kKey = "tenure-report-theme";
+let root: HTMLElement = document.documentElement; // carries data-theme
+let kept_as = "";
 const system = matchMedia("(prefers-color-scheme: dark)");
-const listeners: (() => void)[] = [];
+const listeners = new Set<() => void>();
 let chosen: string | null = null;
 let printing = false;
-
-try {
-  chosen = localStorage.getItem(kKey);
-} catch {
-  // No storage for files in this browser: the choice lasts as long as the page.
-}
 
 export function is_dark(): boolean {
   if (printing) return false;
@@ -19,21 +14,23 @@ export function is_dark(): boolean {
 }
 
 function apply(): void {
-  document.documentElement.dataset.theme = is_dark() ? "dark" : "light";
+  root.dataset.theme = is_dark() ? "dark" : "light";
   colours.clear();
   for (const listener of listeners) listener();
 }
 
-export function on_theme(listener: () => void): void {
-  listeners.push(listener);
+// Returns what ends it.
+export function on_theme(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 export function toggle_theme(): void {
   chosen = is_dark() ? "light" : "dark";
   try {
-    localStorage.setItem(kKey, chosen);
+    localStorage.setItem(kept_as, chosen);
   } catch {
-    // As above.
+    // No storage here: the choice lasts as long as the page.
   }
   apply();
 }
@@ -43,7 +40,7 @@ const colours = new Map<string, string>();
 export function colour(name: string): string {
   let value = colours.get(name);
   if (value === undefined) {
-    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    value = getComputedStyle(root).getPropertyValue(`--${name}`).trim();
     colours.set(name, value);
   }
   return value;
@@ -61,9 +58,8 @@ export function theme_switch(): HTMLElement {
   return button;
 }
 
-export function start_theme(): void {
-  system.addEventListener("change", apply);
-  // Paper is white.
+// Paper is white.
+export function print_light(): void {
   addEventListener("beforeprint", () => {
     printing = true;
     apply();
@@ -73,5 +69,21 @@ export function start_theme(): void {
     printing = false;
     apply();
   });
+}
+
+// Themes `element` and what is in it; the choice is kept under `key`. Returns what ends it.
+export function start_theme(element: HTMLElement, key: string): () => void {
+  root = element;
+  kept_as = key;
+  try {
+    chosen = localStorage.getItem(key);
+  } catch {
+    chosen = null;
+  }
+  system.addEventListener("change", apply);
   apply();
+  return () => {
+    system.removeEventListener("change", apply);
+    listeners.clear();
+  };
 }

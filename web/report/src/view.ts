@@ -1,7 +1,7 @@
 // What the page looks at: the window of time, the cursor, the chosen moment, the filter. Every
 // panel reads it and redraws, at most once per frame, when it changes.
 import { Levels } from "./levels.ts";
-import { type Run, kNone } from "./run.ts";
+import { type Finding, type Run, kNone } from "./run.ts";
 
 export type Aspect = "window" | "cursor" | "moment" | "filter" | "tensor";
 
@@ -14,6 +14,7 @@ export class View {
   // Which tensors and storages the filter lets through; null when there is no filter.
   shown: Uint8Array | null = null;
   shown_storages: Uint8Array | null = null;
+  finding: Finding | null = null; // that the filter asks for: "finding 2"
   matches: number;
   tensor: number | null = null;
   readonly levels: Levels;
@@ -121,8 +122,22 @@ export class View {
     this.shown = null;
     this.shown_storages = null;
     this.matches = this.run.tensors.count;
-    if (wanted) this.apply_filter(wanted);
+    const asked = /^finding (\d+)$/.exec(wanted);
+    this.finding = (asked && this.run.findings[Number(asked[1]) - 1]) || null;
+    if (this.finding) this.show_tensors(this.finding.tensors);
+    else if (wanted) this.apply_filter(wanted);
     this.changed("filter");
+  }
+
+  private show_tensors(chosen: Uint32Array): void {
+    const { tensors, storages } = this.run;
+    this.shown = new Uint8Array(tensors.count);
+    this.shown_storages = new Uint8Array(storages.count);
+    this.matches = chosen.length;
+    for (const i of chosen) {
+      this.shown[i] = 1;
+      if (tensors.storage[i] !== kNone) this.shown_storages[tensors.storage[i]!] = 1;
+    }
   }
 
   // Words are matched once against the few distinct strings, then looked up per tensor.
