@@ -1,6 +1,8 @@
 'use strict';
 // node -r tenure-tfjs/explain program.js
-const {explain, recordAsAsked} = require('./lib/explain');
+const {recordAsAsked, ...api} = require('./lib/stories');
 
-explain();
+api.explain();
 recordAsAsked();
+
+module.exports = api;

@@ -4,51 +4,12 @@
 //   require('tenure-tfjs');
 'use strict';
 
-const {engine, registerBackend, registerKernel} = require('@tensorflow/tfjs-core');
-const {recordAsAsked, ...explain} = require('./lib/explain');
-recordAsAsked(); // before the native library is loaded
-const bridge = require('./lib/bridge');
-const {TenureBackend} = require('./lib/backend');
-const {nativeLayers, registerLayers} = require('./lib/layers');
-const {moveComplexTensors} = require('./lib/moves');
+require('./lib/unbundled');
+const {engine} = require('./lib/tfjs').coreFor(module.parent?.filename);
 
-const BACKEND = 'tenure';
-const PRIORITY = 10; // above every backend that TensorFlow.js has
+// By the engine of a TensorFlow.js. A second copy of this package beside the same one (another path
+// to it, a module that was loaded again) would register what the first has registered.
+const packages = (globalThis[Symbol.for('tenure-tfjs')] ??= new WeakMap());
+if (!packages.has(engine())) packages.set(engine(), require('./lib/package'));
 
-// What is written by hand goes before what the table says.
-const kernels = Object.assign(
-  {},
-  require('./lib/kernels/table').kernels,
-  require('./lib/kernels/elementwise'),
-  require('./lib/kernels/shape'),
-  require('./lib/kernels/matrix'),
-  require('./lib/kernels/window'),
-  require('./lib/kernels/image'),
-  require('./lib/kernels/indexing'),
-  require('./lib/kernels/host').kernels,
-);
-
-if (registerBackend(BACKEND, () => new TenureBackend(), PRIORITY)) {
-  for (const [kernelName, kernelFunc] of Object.entries(kernels)) {
-    registerKernel({kernelName, backendName: BACKEND, kernelFunc});
-  }
-  registerLayers(BACKEND);
-  moveComplexTensors(engine(), (backend) => backend instanceof TenureBackend);
-  // The priority decides only before the first op.
-  if (engine().backendInstance != null) engine().setBackend(BACKEND);
-}
-
-// Runs an op of Tenure's own table (docs/ops.md) by its name.
-function op(name, inputs, attrs = {}) {
-  return engine().runKernel(name, Array.isArray(inputs) ? inputs : [inputs], attrs);
-}
-
-module.exports = {
-  backend: BACKEND,
-  op,
-  version: bridge.version,
-  memory: bridge.memory,
-  setThreads: bridge.setThreads,
-  nativeLayers,
-  ...explain,
-};
+module.exports = packages.get(engine());

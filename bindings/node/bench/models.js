@@ -4,7 +4,8 @@
 //
 // The graphs are those inside the npm package @vladmandic/human. Each is called as a program would
 // call it, one kernel at a time, on one image of noise until its results are read. Every setup runs
-// in processes of its own, which take turns; each time is the least median of a turn.
+// in processes of its own, which take turns; each time is the least median of a turn. Ours must give the
+// values of TensorFlow.js's cpu backend; where WebAssembly does not, that is said.
 'use strict';
 
 const {execFileSync} = require('child_process');
@@ -15,16 +16,18 @@ const TURNS = 3;
 const TURN_MS = 700;
 const LEAST_CALLS = 5;
 const SIDE = 224; // of images where a graph leaves it open
+const REFERENCE = {backend: 'cpu', threads: 1};
 const SETUPS = {
   'wasm': {backend: 'wasm', threads: 1},
   'one thread': {backend: 'tenure', threads: 1},
   'two threads': {backend: 'tenure', threads: 2},
 };
 
-const folder = path.join(
-  path.dirname(require.resolve('@vladmandic/human/package.json')),
-  'models',
-);
+// The package does not export its files.
+const folder = module.paths
+  .map((modules) => path.join(modules, '@vladmandic/human/models'))
+  .find((models) => fs.existsSync(models));
+if (folder === undefined) throw new Error('@vladmandic/human is not installed: npm ci');
 const all = fs
   .readdirSync(folder)
   .filter((file) => file.endsWith('.bin'))
@@ -54,6 +57,7 @@ const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
 // In a process of its own: the median time of a call in ms, and what came out, for each model.
 async function measureHere(backend, names) {
+  const isReference = backend === REFERENCE.backend;
   const tf = require('@tensorflow/tfjs');
   require('@tensorflow/tfjs-backend-wasm');
   require('..');
@@ -81,7 +85,8 @@ async function measureHere(backend, names) {
     };
     const values = await call();
     const times = [];
-    for (const begin = now(); now() - begin < TURN_MS || times.length < LEAST_CALLS; ) {
+    for (const begin = now(); !isReference; ) {
+      if (now() - begin >= TURN_MS && times.length >= LEAST_CALLS) break;
       const start = now();
       await call();
       times.push(now() - start);
@@ -106,15 +111,20 @@ const mean = (values) => Math.exp(values.reduce((a, b) => a + Math.log(b), 0) / 
 
 function main(names, json) {
   const best = Object.fromEntries(names.map((name) => [name, {}]));
+  const reference = measure(REFERENCE, names);
+  const wrong = new Set();
   for (let turn = 0; turn < TURNS; ++turn) {
     for (const [setup, how] of Object.entries(SETUPS)) {
       for (const [name, {ms, sums}] of Object.entries(measure(how, names))) {
         best[name][setup] = Math.min(best[name][setup] ?? Infinity, ms);
-        best[name].sums ??= sums;
         const off = Math.max(
-          ...sums.map((sum, i) => Math.abs(sum - best[name].sums[i]) / (1 + Math.abs(sum))),
+          ...sums.map((sum, i) => Math.abs(sum - reference[name].sums[i]) / (1 + Math.abs(sum))),
         );
-        if (!(off < 1e-2)) throw new Error(`${name}: ${setup} gives other values: off by ${off}`);
+        if (off < 1e-2) continue;
+        if (how.backend !== 'wasm') {
+          throw new Error(`${name}: ${setup} gives other values than cpu: off by ${off}`);
+        }
+        wrong.add(name);
       }
     }
   }
@@ -139,6 +149,7 @@ function main(names, json) {
       `${name.padEnd(22)}${text(wasm_ms)}${text(one_ms)} ${ratios[0]}  ${text(two_ms)} ${ratios[1]}`,
     );
   }
+  if (wrong.size > 0) console.log(`wasm gives other values than cpu: ${[...wrong].join(', ')}`);
   const [one, two] = ['one', 'two'].map((key) => rows.map((row) => row[key]));
   console.log(
     `geometric mean: ${mean(one).toFixed(2)}x with one thread, ${mean(two).toFixed(2)}x with two; ` +

@@ -1,7 +1,7 @@
 // The backend object that TensorFlow.js's engine talks to: who owns which native tensor.
 'use strict';
 
-const {KernelBackend, buffer, engine, util} = require('@tensorflow/tfjs-core');
+const {KernelBackend, buffer, engine, util} = require('./core');
 const bridge = require('./bridge');
 const {dtypeError, valueError} = require('./errors');
 const {Groups, NOT_HERE} = require('./groups');

@@ -1,7 +1,8 @@
 // Tensors that are dropped instead of disposed of give their memory back when V8 has collected
 // them. Watching each would cost more than a small op, so small tensors share a token: all of a
-// group hold it, and when it is collected the slots of the group are freed. Large ones have a token
-// each. A token whose tensors were all disposed of is used again.
+// group hold it, and when it is collected the slots of the group are freed. So one that is kept
+// keeps the others of its group, a few KiB at most. Larger ones have a token each. A token whose
+// tensors were all disposed of is used again.
 //
 // Which tokens are gone is asked (native/tokens.h), not told: FinalizationRegistry answers only
 // when the event loop comes round, and until then a loop would hold all that it ever made. It is
@@ -13,8 +14,8 @@ const bridge = require('./bridge');
 
 const NOT_HERE = -2; // no slot: disposed of, or moved to another backend
 const GROUP_SIZE = 64;
-const LARGE = 1 << 14; // elements from which a tensor is a group of its own
-const SPARE_TOKENS = 64; // of large tensors, to use again
+const SMALL = 256; // elements at most; a larger tensor is a group of its own
+const SPARE_TOKENS = 1024; // of large tensors, to use again
 
 class Group {
   constructor(groups, size) {
@@ -92,7 +93,7 @@ class Groups {
   add(data) {
     this.count += idsOf(data);
     if (data.slot < 0) return;
-    const token = data.size >= LARGE ? this.largeToken() : this.token;
+    const token = data.size > SMALL ? this.largeToken() : this.token;
     const group = token.group;
     data.token = token;
     data.place = group.next++;

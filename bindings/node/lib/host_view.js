@@ -3,7 +3,7 @@
 // when they are asked for, and what they write becomes ours.
 'use strict';
 
-const {engine} = require('@tensorflow/tfjs-core');
+const {engine} = require('./core');
 
 class HostView {
   constructor(backend) {

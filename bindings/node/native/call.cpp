@@ -123,7 +123,7 @@ std::optional<Tensor> Call::maybe_tensor() {
   return tensor();
 }
 
-std::optional<Arg> Call::maybe_arg() {
+std::optional<KeptArg> Call::maybe_arg() {
   if (std::optional<Tensor> tensor = maybe_tensor()) return Arg(std::move(*tensor));
   return {};
 }

@@ -80,7 +80,7 @@ class Call {
   std::int32_t slot() { return next(); }
   Tensor tensor();
   std::optional<Tensor> maybe_tensor();  // a slot below zero stands for none
-  std::optional<Arg> maybe_arg();
+  std::optional<KeptArg> maybe_arg();
   std::vector<Tensor> tensors();  // a count, then as many
   std::int32_t integer() { return next(); }
   bool flag() { return next() != 0; }

@@ -196,6 +196,19 @@ for (const name of BINARY) {
   });
 }
 
+test('weights of prelu are for prelu alone', async () => {
+  for (const activation of ['linear', 'relu', 'sigmoid', 'prelu']) {
+    await agree(activation, () =>
+      tf.fused.matMul({
+        a: make([1, -2], 'float32').reshape([1, 2]),
+        b: make([1, 2], 'float32').reshape([2, 1]),
+        activation,
+        preluActivationWeights: make([3], 'float32'),
+      }),
+    );
+  }
+});
+
 test('logical ops agree', async () => {
   for (const name of ['logicalAnd', 'logicalOr', 'logicalXor']) {
     await agree(name, () => tf[name](tf.tensor2d(TRUTH, [5, 1], 'bool'), make(TRUTH, 'bool')));

@@ -148,6 +148,40 @@ test('nor one of small tensors', () => {
   x.dispose();
 });
 
+test('a small tensor that is kept keeps no larger ones that were dropped', async () => {
+  const kept = [];
+  const before = tenure.memory().liveBytes;
+  for (let i = 0; i < 2000; ++i) {
+    for (let k = 0; k < 10; ++k) tf.ones([2000]);
+    kept.push(tf.scalar(i));
+    if (i % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  global.gc();
+  await new Promise((resolve) => setTimeout(resolve));
+  tf.ones([1 << 20]).dispose(); // after which the tokens that are gone are asked for
+  const live = tenure.memory().liveBytes - before;
+  assert(live < 40 * 2 ** 20, `${live} of 160,000,000 bytes are alive, of which 8000 are held`);
+  tf.dispose(kept);
+});
+
+test('a second copy of the package beside one TensorFlow.js is the first', () => {
+  const program = `
+    const tf = require('@tensorflow/tfjs');
+    const first = require('.');
+    const x = tf.tensor1d([1, 2]);
+    for (const file of Object.keys(require.cache)) {
+      if (file.startsWith(process.cwd()) && !/node_modules|[.]node$/.test(file)) {
+        delete require.cache[file];
+      }
+    }
+    console.log(require('.') === first, x.add(1).arraySync(), tf.scalar(1).add(1).arraySync());`;
+  const {stdout} = spawnSync(process.execPath, ['-e', program], {
+    cwd: path.dirname(__dirname),
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /^true \[ 2, 3 \] 2$/m);
+});
+
 test('a tensor that is held is not taken for one that was dropped', () => {
   const held = [];
   for (let i = 0; i < 2000; ++i) {

@@ -5,12 +5,13 @@
 const assert = require('node:assert/strict');
 const {spawnSync} = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const {test} = require('node:test');
 const {setFlagsFromString} = require('node:v8');
 const {runInNewContext} = require('node:vm');
-const {DisposedError, explain, leaks, mark, story} = require('../lib/explain');
-const lives = require('../lib/explain/lives');
+const {DisposedError, explain, growth, leaks, mark, story} = require('../lib/explain');
+const lives = require('../../web/core/lives');
 
 explain({summary: false});
 const tf = require('@tensorflow/tfjs');
@@ -320,6 +321,18 @@ test('inputs disposed while a model is fitted', async () => {
   assert.match(rows.text, /await fit \(called .*\) before disposing it/);
 });
 
+test('a tensor that is born and disposed inside of a fit is told to be used before', async () => {
+  const model = dense('own');
+  const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
+  let rows;
+  await model.fit(x, y, {verbose: 0, callbacks: {onEpochEnd: () => {
+    const own = tf.scalar(1);
+    own.dispose();
+    rows = told(() => own.add(1));
+  }}});
+  assert.match(rows.text, /use it before it is disposed, or dispose it later/);
+});
+
 test('callbacks of a fit are the user\'s', async () => {
   const model = dense('callback');
   const x = tf.ones([4, 2]), y = tf.ones([4, 1]);
@@ -520,6 +533,118 @@ test('the summary counts what was there before explain(), and can be switched of
   assert.doesNotMatch(none.stderr, /alive at exit/);
 });
 
+const kExplain = path.join(__dirname, '..', 'lib', 'explain');
+
+const kLib = [
+  'import * as tf from \'@tensorflow/tfjs\';',
+  '',
+  'interface Made { dead: tf.Tensor }',
+  '',
+  'export function make(count: number): Made {',
+  '  const dead = tf.tidy(() => {',
+  '    const inner: tf.Tensor = tf.ones([count]);',
+  '    return inner.square();',
+  '  });',
+  '  dead.dispose();',
+  '  return {dead};',
+  '}',
+  'export const pair = (n: number) => [tf.zeros([n]), tf.zeros([n])];',
+].join('\n');
+
+const kMain = [
+  'import * as tf from \'@tensorflow/tfjs\';',
+  'import {make, pair} from \'./lib\';',
+  'declare const require: (name: string) => any;',
+  `const {explain, leaks, mark} = require(${JSON.stringify(kExplain)});`,
+  'explain(tf, {summary: false});',
+  'const before = mark();',
+  'const kept: tf.Tensor[] = pair(2);',
+  'console.log(String(leaks(before)));',
+  'try { make(3).dead.relu(); } catch (error) { console.log((error as Error).message); }',
+  'void kept;',
+].join('\n');
+
+// What a program of two files of TypeScript prints, run by `command` in its folder.
+function typescriptProgram(prepare) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tenure-maps-'));
+  try {
+    fs.mkdirSync(path.join(folder, 'src'));
+    fs.writeFileSync(path.join(folder, 'src', 'lib.ts'), kLib);
+    fs.writeFileSync(path.join(folder, 'src', 'main.ts'), kMain);
+    const {stdout, stderr} = spawnSync(process.execPath, prepare(folder), {
+      cwd: folder, encoding: 'utf8',
+      env: {...process.env, NODE_PATH: path.join(__dirname, '..', 'node_modules'), TENURE_SUMMARY: '0'},
+    });
+    assert.match(stdout, /relu/, stderr);
+    return stdout;
+  } finally {
+    fs.rmSync(folder, {recursive: true});
+  }
+}
+
+function assertMapped(text) {
+  const rows = rowsOf(text);
+  assert.deepEqual(rows.born, ['src/lib.ts:8', 'square', 'in tidy (opened src/lib.ts:6)'], text);
+  assert.deepEqual(rows.died, ['src/lib.ts:10', 'disposed']);
+  assert.deepEqual(rows.used, ['src/main.ts:9', 'relu']);
+  assert.match(text, / src\/lib\.ts:13:40 +zeros\n.* src\/lib\.ts:13:55 +zeros\n/, 'columns tell two calls of a line apart');
+}
+
+test('stories follow the source maps of bundles', () => {
+  const {buildSync} = require('esbuild');
+  for (const flags of [[], ['--enable-source-maps']]) {
+    for (const external of [[kExplain], [kExplain, '@tensorflow/*']]) {
+      for (const sourcemap of ['linked', 'inline']) {
+        assertMapped(typescriptProgram(folder => {
+          buildSync({
+            absWorkingDir: folder, entryPoints: ['src/main.ts'], outfile: 'out/main.js', bundle: true,
+            minify: true, platform: 'node', external, sourcemap, logLevel: 'error',
+            nodePaths: [path.join(__dirname, '..', 'node_modules')],
+          });
+          return [...flags, path.join(folder, 'out', 'main.js')];
+        }));
+      }
+    }
+  }
+});
+
+test('stories follow the maps that a loader puts into what it compiles', () => {
+  const loader = `
+    const fs = require('fs');
+    const {transformSync} = require(${JSON.stringify(require.resolve('esbuild'))});
+    require.extensions['.ts'] = (module, file) => {
+      const {code} = transformSync(fs.readFileSync(file, 'utf8'), {
+        loader: 'ts', format: 'cjs', sourcemap: 'inline', sourcefile: file, minify: true,
+      });
+      module._compile(code, file);
+    };`;
+  assertMapped(typescriptProgram(folder => {
+    const file = path.join(folder, 'loader.js');
+    fs.writeFileSync(file, loader);
+    return ['-r', path.join(__dirname, '..', 'explain.js'), '-r', file, path.join(folder, 'src', 'main.ts')];
+  }));
+});
+
+test('growth tells the line that holds more with every mark, and when it stopped', () => {
+  const held = [];
+  const step = isLeaking => {
+    mark();
+    tf.ones([2]).dispose();
+    if (isLeaking) held.push(tf.zeros([4])); // @growing
+  };
+  for (let i = 0; i < 10; i++) step(true);
+  mark();
+  const [line, ...others] = growth();
+  assert.deepEqual(others, []);
+  assert.deepEqual([line.site, line.op, line.count, line.bytes, line.per_frame], [at('growing'), 'zeros', 10, 160, 1]);
+  assert.equal(line.stopped_ms, null);
+  for (let i = 0; i < 10; i++) step(false);
+  assert.ok(growth()[0].stopped_ms >= line.since_ms);
+  tf.dispose(held);
+  mark();
+  assert.deepEqual([...growth()], []);
+});
+
 test('string tensors have the bytes of their texts', () => {
   const before = mark(), {numBytes} = tf.memory();
   const x = tf.tensor(['hello', 'w\u00f6rld']);
@@ -574,13 +699,14 @@ test('an error of a kernel has the line, in its message and in its stack', {skip
 });
 
 test('memory that ran out is told with the lines that hold it', {skip: !onTenure}, () => {
-  const a = tf.ones([3000000, 1]), b = tf.ones([1, 3000000]); // @large
+  const a = tf.ones([3000000, 1]); // @tall
+  const b = tf.ones([1, 3000000]); // @wide
   const {code, message} = thrown(() => a.add(b)); // @too_much
   assert.equal(code, 'OutOfMemoryError');
   assert.match(message, /^allocate: 32\.74 TiB requested/);
   assert.deepEqual(rowsOf(message).used, [at('too_much'), 'add']);
-  const row = x => `11.44 MiB  float32 [${x.shape.join(', ')}] (#${x.id}), born ${at('large')} ones\n`;
-  assert.ok(message.includes(row(a)) && message.includes(row(b)), message);
+  const row = (x, tag) => `11.44 MiB  float32 [${x.shape.join(', ')}] (#${x.id}), born ${at(tag)} ones\n`;
+  assert.ok(message.includes(row(a, 'tall')) && message.includes(row(b, 'wide')), message);
   assert.doesNotMatch(message, /\.cpp|explain\(\) tells/);
   explain(false);
   const {message: plain} = thrown(() => a.add(b));

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "report/findings.h"
 #include "report/run.h"
 #include "tenure/error.h"
 
@@ -70,7 +71,8 @@ json spans_of(const Run& run) {
 }
 
 json rest_of(const Run& run) {
-  json values = json::array(), ops = json::array(), raised = json::array();
+  json values = json::array(), ops = json::array(), raised = json::array(),
+       findings = json::array();
   for (const auto& value : run.values) {
     values.push_back(
         {{"name", run.strings[value.name]}, {"step", value.step}, {"value", value.value}});
@@ -84,7 +86,10 @@ json rest_of(const Run& run) {
                       {"site", site_of(run, error.site)},
                       {"tensor", error.tensor}});
   }
-  return {{"values", values}, {"ops", ops}, {"raised", raised}};
+  for (const tenure::report::Finding& finding : tenure::report::findings(run)) {
+    findings.push_back({{"title", finding.title}, {"remedy", finding.remedy}});
+  }
+  return {{"values", values}, {"ops", ops}, {"raised", raised}, {"findings", findings}};
 }
 
 }  // namespace

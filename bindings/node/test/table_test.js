@@ -66,4 +66,9 @@ test('what does not fit is refused', () => {
   thrown(() => tenure.op('leaky_relu', x, {alpha: 'a'}), /^leaky_relu: alpha must be a number/);
   thrown(() => tenure.op('slice', x, {begin: [0, 0], size: [2, 4], step: [1, 1]}), /do not fit/);
   thrown(() => tenure.op('concat', [], {axis: 0}), /no tensors/);
+  thrown(() => tenure.op('gelu', 5), /^gelu: an input is no tensor: 5$/);
+  thrown(() => tenure.op('gelu', x, {approximate: 'x'}), /^gelu: approximate must be true or false/);
+  thrown(() => tenure.op('gelu', x, {zzz: 1}), /^gelu: no attribute is called zzz: there are approximate$/);
+  thrown(() => tenure.op('exp', x, {zzz: 1}), /^exp: no attribute is called zzz: there are none$/);
+  thrown(() => tenure.op('cholesky', x), /^op: there is no 'cholesky' to call/);
 });

@@ -308,3 +308,26 @@ test('a program that is killed leaves a recording as far as it went', () => {
   assert.equal(cutShort, true);
   assert.ok(tensors.length > 10000);
 });
+
+// A loop that is done when the program goes on to something else: where its tensors stay and nothing
+// uses them any more, they are lost; a list that the rest of the program works with is not.
+const afterwards = use => `
+  const kept = [];
+  const x = tf.ones([64]);
+  for (let i = 0; i < 60; i++) {
+    kept.push(x.mul(i));
+    x.sum().dispose();
+  }
+  for (let i = 0; i < 600; i++) tf.tidy(() => ${use}.add(1).relu().sum().dataSync());
+`;
+
+test('a leak that stopped before the end is found, and told in JavaScript', () => {
+  const {findings} = recorded(afterwards('x'));
+  assert.equal(findings.length, 1);
+  assert.match(findings[0].title, /^(59|60) tensors from .*program\.js:6 \(mul\) alive together/);
+  assert.match(findings[0].remedy, /tf\.tidy\(\)|tensor\.dispose\(\)/);
+});
+
+test('a list that is made first and used by the rest is none', () => {
+  assert.deepEqual(recorded(afterwards('kept[i % 60]')).findings, []);
+});

@@ -1,4 +1,4 @@
-// What `npm install` runs: builds the native half in the checkout that this folder is part of.
+// What `npm run build` runs: builds the native half in the checkout that this folder is part of.
 'use strict';
 
 const {execFileSync} = require('child_process');

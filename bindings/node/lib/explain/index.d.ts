@@ -11,12 +11,19 @@ export class DisposedError extends Error {
   readonly site: {readonly file: string; readonly line: number; readonly function: string}|null;
 }
 
+export interface ExplainOptions {
+  /** Print what is alive at exit. Default: true. */
+  summary?: boolean;
+}
+
 /**
  * Records the life of every tensor from now on, on any backend, so that errors tell it.
  * `explain(false)` stops that.
  */
-export function explain(options?: {/** Print what is alive at exit. Default: true. */ summary?: boolean}|
-                        false): void;
+export function explain(options?: ExplainOptions|false): void;
+/** The same where TensorFlow.js is inside of the program's bundle. */
+export function explain(
+    tf: {engine: unknown; Tensor: unknown; Optimizer: unknown}, options?: ExplainOptions): void;
 
 /** The life of a tensor so far, as text. */
 export function story(tensor: Tensor): string;
@@ -51,6 +58,22 @@ export interface Leaks extends Array<LeakGroup> {
  * that explain() did not see are one group, at "(unknown)".
  */
 export function leaks(since?: Mark): Leaks;
+
+export interface Growth {
+  site: string;
+  op: string;
+  what: string;
+  count: number;
+  bytes: number;
+  /** How many more there are after every turn. */
+  per_frame: number;
+  /** When it began and ended, in milliseconds of performance.now(); null: it goes on. */
+  since_ms: number;
+  stopped_ms: number|null;
+}
+
+/** The lines that hold more with every mark(), which is a turn of what repeats. */
+export function growth(): Growth[];
 
 /** Records what happens for `tenure report`, until close() or the end of the program. */
 export function record(path: string): {readonly path: string; close(): void};

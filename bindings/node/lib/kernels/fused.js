@@ -6,7 +6,7 @@ const {ACTIVATIONS} = require('../activations');
 
 function putFused(backend, {bias, preluActivationWeights}, {activation, leakyreluAlpha}) {
   b.putMaybeTensor(backend, bias);
-  b.putMaybeTensor(backend, preluActivationWeights);
+  b.putMaybeTensor(backend, activation === 'prelu' ? preluActivationWeights : null);
   b.putChoice(ACTIVATIONS, activation == null ? 'linear' : activation);
   b.putDouble(leakyreluAlpha == null ? 0.2 : leakyreluAlpha);
 }

@@ -1,14 +1,20 @@
 // Kernels that run in JavaScript, in the implementations that TensorFlow.js's backends share.
 'use strict';
 
-const {getKernel} = require('@tensorflow/tfjs-core');
-require('@tensorflow/tfjs-backend-cpu');
+const {getKernel} = require('../core');
+const {loadCpuKernels} = require('../tfjs');
 
-// The cpu backend's kernel of that name, on our tensors.
+function cpuKernel(name) {
+  if (getKernel(name, 'cpu') === undefined) loadCpuKernels(name);
+  return getKernel(name, 'cpu');
+}
+
+// The cpu backend's kernel of that name, on our tensors. It is looked for when it is needed: most
+// programs have the cpu backend, and one that does without has not to load it.
 function onHost(name) {
   let kernel = null;
   return ({inputs, attrs, backend}) => {
-    kernel = kernel || getKernel(name, 'cpu');
+    kernel ??= cpuKernel(name);
     return kernel.kernelFunc({inputs, attrs, backend: backend.host});
   };
 }

@@ -1,7 +1,7 @@
 // Picking, placing, ordering and counting elements.
 'use strict';
 
-const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil, util} = require('../core');
 const b = require('../bridge');
 const {valueError} = require('../errors');
 const {onHost} = require('./host');

@@ -1,7 +1,7 @@
 // Means and extremes, products of matrices, normalisation.
 'use strict';
 
-const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil, util} = require('../core');
 const b = require('../bridge');
 const {putFused} = require('./fused');
 const {kernels: table} = require('./table');

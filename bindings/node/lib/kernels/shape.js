@@ -1,7 +1,7 @@
 // Making, cutting, joining and rearranging tensors.
 'use strict';
 
-const {backend_util: backendUtil, slice_util: sliceUtil, util} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil, slice_util: sliceUtil, util} = require('../core');
 const b = require('../bridge');
 const {dtypeError, isInteger, noInteger, shapeError, valueError} = require('../errors');
 const {anyString, onHost} = require('./host');

@@ -2,6 +2,7 @@
 // and under the ops' own, with a list of inputs.
 'use strict';
 
+const {inspect} = require('util');
 const b = require('../bridge');
 const {valueError} = require('../errors');
 const {anyString, onHost} = require('./host');
@@ -78,4 +79,24 @@ for (const op of b.table) {
   kernels[op.name] = general(op, op.code, null, null, fields);
 }
 
-module.exports = {binary, kernels};
+// Refuses a call by name (tenure.op) that is not what the table says.
+function checkCall(name, tensors, attrs) {
+  const op = b.table.find((each) => each.name === name);
+  if (op === undefined) {
+    throw valueError(`op: there is no ${inspect(name)} to call: docs/ops.md says which there are`);
+  }
+  const wrong = tensors.find((x) => x == null || x.dataId === undefined);
+  if (wrong !== undefined) throw valueError(`${name}: an input is no tensor: ${inspect(wrong)}`);
+  for (const [key, value] of Object.entries(attrs)) {
+    const field = op.fields.find((each) => each.name === key);
+    if (field === undefined) {
+      const known = op.fields.map((each) => each.name).join(', ');
+      throw valueError(`${name}: no attribute is called ${key}: ${known ? `there are ${known}` : 'there are none'}`);
+    }
+    if (field.kind === 'flag' && value != null && typeof value !== 'boolean') {
+      throw valueError(`${name}: ${key} must be true or false, got: ${inspect(value)}`);
+    }
+  }
+}
+
+module.exports = {binary, checkCall, kernels};

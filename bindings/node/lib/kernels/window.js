@@ -1,7 +1,7 @@
 // Convolutions and pooling, with their gradients.
 'use strict';
 
-const {backend_util: backendUtil, util} = require('@tensorflow/tfjs-core');
+const {backend_util: backendUtil, util} = require('../core');
 const b = require('../bridge');
 const {putFused} = require('./fused');
 const {kernels: table} = require('./table');

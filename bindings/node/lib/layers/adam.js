@@ -1,7 +1,7 @@
 'use strict';
 // A step of TensorFlow.js's Adam, one pass over each variable instead of fourteen.
 
-const {engine, getBackend, tidy, util, zerosLike} = require('@tensorflow/tfjs-core');
+const {engine, getBackend, tidy, util, zerosLike} = require('../core');
 const b = require('../bridge');
 const {nativeLayers} = require('./switch');
 

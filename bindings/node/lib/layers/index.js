@@ -1,8 +1,8 @@
 'use strict';
 // Layers, and the step of an optimizer, that run natively as a whole.
 
-const {registerKernel, serialization} = require('@tensorflow/tfjs-core');
-const {isCore, isLayers, onEachLoaded} = require('../loaded');
+const {registerKernel, serialization} = require('../core');
+const {isCore, isLayers, onEachLoaded} = require('tenure-explain/node').loaded;
 const adam = require('./adam');
 const recurrent = require('./recurrent');
 const {nativeLayers} = require('./switch');

@@ -4,7 +4,7 @@
 // activations, gradients of gradients) goes the way of TensorFlow.js, step by step, with the same
 // numbers.
 
-const {cast, engine, getBackend, tidy} = require('@tensorflow/tfjs-core');
+const {cast, engine, getBackend, tidy} = require('../core');
 const {RECURRENT} = require('../activations');
 const {nativeLayers} = require('./switch');
 

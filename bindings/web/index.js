@@ -1,0 +1,81 @@
+// Stories for TensorFlow.js programs in the browser, on any backend.
+import core from './core/index.js';
+import './browser/platform.js';
+import {watchFrames} from './browser/frames.js';
+import {PageSource} from './browser/source.js';
+import {loadPanel} from './browser/load_panel.js';
+import backends from './held/index.js';
+
+export {record} from './browser/recordings.js';
+
+const {explain: stories, growth: growing, leaks: living, modules, story: telling} = core;
+
+export const {DisposedError} = telling;
+export const {story} = stories;
+export const {leaks, mark} = living;
+export const {growth} = growing;
+
+let given = null; // the TensorFlow.js that is watched
+
+function modulesOf(tf) {
+  const list = Array.isArray(tf) ? tf : [tf];
+  const found = list.find(part => part !== null && typeof part === 'object' && modules.isCore(part));
+  if (found === undefined) {
+    throw new TypeError(
+        'explain: expected TensorFlow.js (import * as tf from \'@tensorflow/tfjs\'; explain(tf)), ' +
+        `got: ${tf === null ? 'null' : typeof tf}`);
+  }
+  return {list, tf: found};
+}
+
+/* From now on lives are recorded; explain(false): no more. `tf` may be an array of the packages that
+ * a program uses one by one, tfjs-core among them; by default it is the global of a script tag. */
+export function explain(tf = globalThis.tf) {
+  if (tf === false) {
+    closePanel();
+    stories.switchOff();
+    given = null;
+    return;
+  }
+  const parts = modulesOf(tf);
+  stories.switchOn(() => {
+    for (const part of parts.list) stories.hook(part, () => parts.tf.serialization);
+    watchFrames();
+    return () => {};
+  });
+  given = parts.tf;
+}
+
+function watched(what) {
+  if (given === null) throw new Error(`${what}: nothing is watched; call explain(tf) first`);
+  return given;
+}
+
+// What the backend really holds, beside what tf.memory() says.
+export function held() {
+  return backends.held(watched('held'));
+}
+
+// What the panel shows, for a panel of one's own.
+export function source() {
+  return new PageSource(watched('source'), backends.held);
+}
+
+let opened = null; // a promise of the panel, when it was asked for
+
+function closePanel() {
+  if (opened !== null) opened.then(handle => handle.close());
+  opened = null;
+}
+
+export const panel = {
+  // Asked for again, it has the focus.
+  async open(options = {}) {
+    const from = source();
+    opened = loadPanel().then(({open_panel}) => open_panel(from, options));
+    await opened;
+  },
+  async close() {
+    closePanel();
+  },
+};

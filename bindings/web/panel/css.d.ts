@@ -1,0 +1,5 @@
+// Bundled as minified text: see style_text.mjs.
+declare module "*.css" {
+  const text: string;
+  export default text;
+}

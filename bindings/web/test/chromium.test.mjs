@@ -1,0 +1,7 @@
+import * as chromium from './browsers/chromium.mjs';
+import {testPrograms} from './programs_in_browsers.mjs';
+
+testPrograms(chromium, {
+  esbuild: null, esbuildGenerators: ['awaitInTidy', 'fitInFlight', 'dataset', 'disposedInput'],
+  vite: ['disposedInput', 'predictLoop', 'frameLoop'], webpack: ['disposedInput', 'predictLoop', 'frameLoop'],
+});
