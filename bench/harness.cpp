@@ -128,6 +128,7 @@ void Row::count(const Loop& loop, int batch) const {
 Runner::Runner(int argc, char** argv, const Counters* counters)
     : missing_(argv + 1, argv + argc),
       median_(std::erase(missing_, "--median") > 0),
+      lists_(std::erase(missing_, "--list") > 0),
       all_(missing_.empty()),
       counters_(counters) {}
 
@@ -135,6 +136,10 @@ void Runner::row(std::string_view name, const std::function<void(Row&)>& body) {
   const auto asked = std::find(missing_.begin(), missing_.end(), name);
   if (asked == missing_.end() && !all_) return;
   if (asked != missing_.end()) missing_.erase(asked);
+  if (lists_) {
+    std::printf("%.*s\n", static_cast<int>(name.size()), name.data());
+    return;
+  }
   Row row(name, counters_, median_);
   body(row);
 }

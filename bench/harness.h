@@ -11,7 +11,7 @@
 //
 // A program measures either time or memory, never both: counters would cost time. With --median
 // among its arguments it tells the median of single iterations in place of the least: what a user
-// of a busy machine meets.
+// of a busy machine meets; with --list it only names its rows.
 #pragma once
 
 #include <cstddef>
@@ -98,6 +98,7 @@ class Runner {
  private:
   std::vector<std::string> missing_;  // asked for and not met yet
   bool median_;
+  bool lists_;
   bool all_;
   const Counters* counters_;
 };

@@ -6,13 +6,24 @@ namespace bench {
 
 using namespace tenure;
 
+namespace {
+
+void square_row(Runner& runner, const char* name, std::int64_t n, DType dtype) {
+  runner.row(name + std::to_string(n), [n, dtype](Row& row) {
+    const Tensor a = cast(random::uniform({n, n}), dtype);
+    const Tensor b = cast(random::uniform({n, n}), dtype);
+    row.measure([&] { use(tenure::matmul(a, b)); });
+  });
+}
+
+}  // namespace
+
 void matmul(Runner& runner) {
   for (const std::int64_t n : {64, 256, 512, 1024, 2048, 4096}) {
-    runner.row("matmul_" + std::to_string(n), [n](Row& row) {
-      const Tensor a = random::uniform({n, n});
-      const Tensor b = random::uniform({n, n});
-      row.measure([&] { use(tenure::matmul(a, b)); });
-    });
+    square_row(runner, "matmul_", n, DType::float32);
+  }
+  for (const std::int64_t n : {512, 2048}) {
+    square_row(runner, "matmul_bf16_", n, DType::bfloat16);
   }
 }
 

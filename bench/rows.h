@@ -14,6 +14,7 @@ void indexing(Runner& runner);
 void einsum(Runner& runner);
 void pooling(Runner& runner);
 void convolution(Runner& runner);
+void layers(Runner& runner);
 void dense(Runner& runner);
 void recurrent(Runner& runner);
 void training(Runner& runner);
@@ -28,6 +29,7 @@ inline void public_rows(Runner& runner) {
   einsum(runner);
   pooling(runner);
   convolution(runner);
+  layers(runner);
   dense(runner);
   recurrent(runner);
   training(runner);

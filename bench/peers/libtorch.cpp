@@ -86,6 +86,13 @@ void matmul(bench::Runner& runner) {
       row.measure([&] { use(at::matmul(a, b)); });
     });
   }
+  for (const std::int64_t n : {512, 2048}) {
+    inference(runner, "matmul_bf16_" + std::to_string(n), [n](Row& row) {
+      const at::Tensor a = at::rand({n, n}).to(at::kBFloat16);
+      const at::Tensor b = at::rand({n, n}).to(at::kBFloat16);
+      row.measure([&] { use(at::matmul(a, b)); });
+    });
+  }
 }
 
 }  // namespace
