@@ -1,8 +1,6 @@
 /**
  * Tells the life of every tensor of a TensorFlow.js program in the browser, on any backend.
  */
-import type {Tensor} from '@tensorflow/tfjs-core';
-
 /**
  * Records the life of every tensor from now on, so that errors tell it; `explain(false)` stops that.
  * `tf` is TensorFlow.js, or an array of its packages with tfjs-core among them; by default it is the
@@ -10,71 +8,8 @@ import type {Tensor} from '@tensorflow/tfjs-core';
  */
 export declare function explain(tf?: object|object[]|false): void;
 
-/**
- * A tensor, layer, model or optimizer was used after its end; the message tells its life. What
- * nobody saw, because explain() was off, is told as unknown.
- */
-export declare class DisposedError extends Error {
-  /** What is known of the tensor; null when it was none. */
-  readonly story: object|null;
-  /** The line of use. */
-  readonly site: Site|null;
-}
-
-/** A line of the program's own sources. */
-export interface Site {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly function: string;
-}
-
-/** The life of a tensor so far, as text. */
-export declare function story(tensor: Tensor): string;
-
-/** A moment to compare with. */
-export interface Mark {
-  readonly serial: number;
-}
-export declare function mark(): Mark;
-
-export interface LeakGroup {
-  site: string;
-  op: string;
-  layer: string;
-  owner: ''|'tape'|'variable';
-  what: string;
-  count: number;
-  bytes: number;
-  /** Of those that were not collected. */
-  ids: number[];
-}
-
-export interface Leaks extends Array<LeakGroup> {
-  readonly tensors: number;
-  readonly bytes: number;
-  /** The table. */
-  toString(): string;
-}
-
-/** The tensors that are alive, born since the mark if there is one, by the line that made them. */
-export declare function leaks(since?: Mark): Leaks;
-
-export interface Growth {
-  site: string;
-  op: string;
-  what: string;
-  count: number;
-  bytes: number;
-  /** How many more there are after every frame in which an animation callback of the page ran. */
-  per_frame: number;
-  /** When it began and ended, in milliseconds of performance.now(); null: it goes on. */
-  since_ms: number;
-  stopped_ms: number|null;
-}
-
-/** The lines that hold more with every frame. */
-export declare function growth(): Growth[];
+export {DisposedError, growth, leaks, mark, story} from './core/told.js';
+export type {Growth, LeakGroup, Leaks, Mark, Site} from './core/told.js';
 
 /** Records what happens until close(), which gives the file for `tenure report`. */
 export declare function record(): {close(): Blob};
@@ -103,6 +38,7 @@ export interface PanelOptions {
 export declare const panel: {open(options?: PanelOptions): Promise<void>; close(): Promise<void>};
 
 export interface Sample {
+  /** On the program's clock, as all times. */
   time_ms: number;
   tensors: number;
   bytes: number;
@@ -145,6 +81,7 @@ export interface Source {
   subscribe(onSample: (sample: Sample) => void): () => void;
   lines(since?: number): Promise<Line[]>;
   story(id: number): Promise<Story>;
+  /** `since` is the number of a mark: only what was born after it. */
   tensors(lineKey: string, limit: number, since?: number): Promise<TensorRow[]>;
   mark(): Promise<number>;
   record(on: boolean): Promise<Blob|null>;

@@ -2,80 +2,12 @@
 // cloned, so that the two may live in different windows. Times are milliseconds on the program's
 // clock, the one of Sample.time_ms.
 
-export interface Held {
-  name: string;
-  live: number; // bytes, as pooled and total
-  pooled: number;
-  total: number;
-}
+import type { Line, Source, Story } from "../index";
 
-export interface Sample {
-  time_ms: number;
-  tensors: number;
-  bytes: number;
-  backend: string;
-  held: Held[];
-  frame: number;
-}
-
-export interface Site {
-  file: string;
-  line: number;
-  column: number;
-  text: string;
-}
-
-export interface Growth {
-  per_frame?: number;
-  since_ms: number;
-  stopped_ms: number | null;
-}
-
-export interface Line {
-  key: string;
-  site: Site;
-  op: string;
-  what: string;
-  count: number;
-  bytes: number;
-  owner: string;
-  growth: Growth | null;
-  leak: boolean;
-}
-
-export interface StoryRow {
-  label: string;
-  place: string;
-  event: string;
-  rest: string;
-}
-
-export interface Story {
-  title: string;
-  text: string;
-  rows: StoryRow[];
-  holders: string;
-  remedy: string;
-}
-
-export interface TensorRow {
-  id: number;
-  dtype: string;
-  shape: number[];
-  bytes: number;
-  born_ms: number;
-  what: string;
-}
-
-// `since` is the number of a mark: only what was born after it.
-export interface Source {
-  subscribe(on_sample: (sample: Sample) => void): () => void;
-  lines(since?: number): Promise<Line[]>;
-  story(id: number): Promise<Story>;
-  tensors(line_key: string, limit: number, since?: number): Promise<TensorRow[]>;
-  mark(): Promise<number>;
-  record(on: boolean): Promise<Blob | null>;
-}
+export type { Held, Line, Sample, Source, Story, TensorRow } from "../index";
+export type Site = Line["site"];
+export type Growth = NonNullable<Line["growth"]>;
+export type StoryRow = Story["rows"][number];
 
 export interface PageInfo {
   id: string;
