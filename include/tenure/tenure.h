@@ -35,6 +35,7 @@
 #include "tenure/scope.h"
 #include "tenure/session.h"
 #include "tenure/shape.h"
+#include "tenure/signature.h"
 #include "tenure/sparse.h"
 #include "tenure/spectral.h"
 #include "tenure/story.h"

@@ -1,7 +1,10 @@
 // A row of a CSV file for each epoch of a training.
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "core/raise.h"
 #include "io/atomic_file.h"
@@ -59,9 +62,16 @@ class CsvWriter final : public detail::LibraryCallback {
 
  private:
   void check() const {
-    if (!file_) raise<IoError>("CSVLogger: cannot write {}", options_.filename);
+    if (!file_) {
+      raise<IoError>("CSVLogger: cannot write {}: {}", options_.filename,
+                     std::generic_category().message(errno));
+    }
   }
   void open(std::ios::openmode mode) {
+    const std::filesystem::path folder = std::filesystem::path(options_.filename).parent_path();
+    std::error_code error;  // opening says what is wrong
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    errno = 0;
     file_ = std::ofstream(options_.filename, mode);
     check();
   }

@@ -170,11 +170,6 @@ void check_metrics(const Metrics& given, const char* what) {
   }
 }
 
-bool any_loss(const Losses& losses) {
-  return std::ranges::any_of(losses.list(), &OutputLoss::given) ||
-         std::ranges::any_of(losses.named(), [](const auto& each) { return each.value.given(); });
-}
-
 }  // namespace
 
 std::vector<JudgedOutput> judged_outputs(const CompileOptions& options, const Names& names) {
@@ -191,8 +186,7 @@ std::vector<JudgedOutput> judged_outputs(const CompileOptions& options, const Na
   return outputs;
 }
 
-void check_parts(const CompileOptions& options, bool needs_loss) {
-  if (needs_loss && !any_loss(options.loss)) raise<ValueError>("compile: no loss was given");
+void check_parts(const CompileOptions& options) {
   const auto check_loss = [](const OutputLoss& loss) {
     if (loss.given()) (void)loss->reduction();  // an empty handle is refused here
   };

@@ -27,7 +27,7 @@ std::vector<JudgedOutput> judged_outputs(const CompileOptions& options,
 
 // The same, as far as can be told before the outputs are known.
 // A model with steps of its own may do without a loss.
-void check_parts(const CompileOptions& options, bool needs_loss);
+void check_parts(const CompileOptions& options);
 
 // Names that are not among those of `taken`, which they join: "auc", "auc_1".
 class UniqueNames {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "memory/context.h"
 #include "memory/text.h"
@@ -171,8 +173,14 @@ void GraphModel::build_all(const std::vector<Shape>&) {}  // the layers were, wi
 
 std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, const Call& call) {
   if (inputs.size() != structure_.inputs.size()) {
-    raise<ValueError>("{}: takes {} inputs, was given {}", layer_text(*this),
-                      structure_.inputs.size(), inputs.size());
+    const std::string names = tenure::detail::listed(structure_.inputs, [](const Node& input) {
+      return fmt::format("\"{}\" {}", input.layer().name(), input.shape());
+    });
+    throw ValueError(describe("{}: takes {} input{}, was given {}", layer_text(*this),
+                              structure_.inputs.size(), structure_.inputs.size() == 1 ? "" : "s",
+                              inputs.size())
+                         .told({line_of("born", *LayerAccess::state(*this).label.get())},
+                               fmt::format("give a tensor for each of: {}.", names)));
   }
   std::vector<Flow> values(values_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -197,6 +205,16 @@ std::vector<Tensor> GraphModel::call_all(const std::vector<Tensor>& inputs, cons
 }
 
 // ---- SequentialModel
+
+namespace {
+std::atomic<std::uint64_t> g_changes{0};
+}
+
+std::uint64_t changes_of_layers() { return g_changes.load(std::memory_order_acquire); }
+
+void SequentialModel::note_change() {
+  LayerAccess::state(*this).changed = g_changes.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
 
 SequentialModel::SequentialModel(std::vector<Layer> layers, const ModelOptions& options,
                                  std::source_location site)
@@ -300,6 +318,7 @@ void SequentialModel::add(const Layer& layer, std::source_location site) {
   names_.insert(layer.name());
   LayerAccess::add_layer(*this, layer);
   if (structure_ != nullptr) LayerAccess::state(*this).built = true;
+  note_change();
 }
 
 void SequentialModel::pop() {
@@ -312,6 +331,7 @@ void SequentialModel::pop() {
   std::erase(state.layers, last);
   state.members.erase(&LayerAccess::base(last));
   LayerAccess::state(last).owners.fetch_sub(1);
+  note_change();
   if (structure_ == nullptr) return;
   if (chain_.empty()) {  // the next layer says anew what the input is
     structure_.reset();
@@ -338,7 +358,7 @@ void SequentialModel::build_all(const std::vector<Shape>& inputs) {
   // The layers may have needed the number of examples; where no state is kept for each, the model
   // takes any.
   Shape any = inputs.front();
-  if (any.rank() == 0 || any[0] == kAny || !all_states(*this).empty()) return;
+  if (any.rank() == 0 || any[0] == kAny || keeps_rows(*this, any[0])) return;
   any[0] = kAny;
   const std::shared_ptr<Structure> exact = structure_;
   try {

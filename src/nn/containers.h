@@ -18,6 +18,9 @@ class Container : public ModelBase {
   virtual const Structure* structure() const = 0;
 };
 
+// How many times layers were added to a Sequential, or popped, so far.
+std::uint64_t changes_of_layers();
+
 // Refuses what an input was not declared, or built, for, from an axis on.
 void check_input(const Node& declared, const Tensor& input, int from);
 
@@ -74,6 +77,7 @@ class SequentialModel final : public Container {
   void extend(const Layer& layer, std::source_location site);
   std::optional<Node> declared_input() const;
   void begin_with(const Layer& first, std::source_location site);
+  void note_change();
 
   std::vector<Layer> chain_;
   std::unordered_set<std::string> names_;         // of these

@@ -200,16 +200,19 @@ class FitLoop {
     return epoch;
   }
   void skip_batches(std::int64_t count) {
-    while (count-- > 0 && next_batch()) {
+    for (std::int64_t done = 0; done < count && next_batch(done); ++done) {
     }
   }
 
-  // None at the end of the data, where another pass begins.
-  std::optional<Batch> next_batch() {
+  // After so many of the epoch. None at the end of the data, where another pass begins: for an
+  // epoch that has just begun, at once.
+  std::optional<Batch> next_batch(std::int64_t done) {
+    const bool has_begun = iterator_.has_value();
     if (!iterator_) iterator_.emplace(batches_.iterate(site_));
     std::optional<Batch> batch = iterator_->next(site_);
-    if (!batch) iterator_.reset();
-    return batch;
+    if (batch) return batch;
+    iterator_.reset();
+    return has_begun && done == 0 ? next_batch(done) : std::nullopt;
   }
 
   void run_epoch(int epoch) {
@@ -222,7 +225,7 @@ class FitLoop {
     if (options_.steps_per_epoch == 0 && done == 0) iterator_.reset();
     Running running;
     while (goes_on() && (options_.steps_per_epoch == 0 || done < options_.steps_per_epoch)) {
-      std::optional<Batch> batch = next_batch();
+      std::optional<Batch> batch = next_batch(done);
       if (!batch) {
         tell_of_end(done);
         break;

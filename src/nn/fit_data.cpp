@@ -1,5 +1,7 @@
 #include "nn/fit_data.h"
 
+#include <algorithm>
+
 #include "core/raise.h"
 #include "memory/context.h"
 #include "nn/bounds.h"
@@ -22,15 +24,29 @@ void check_defined(const char* op, const Tensor& x, const Tensor& y, std::source
 
 namespace {
 
-constexpr std::int64_t kBatchSize = 32;
-
 using Size = std::optional<std::int64_t>;
+
+// Where none is given: what makes so many steps of the examples, if that is said.
+std::int64_t batch_size_of(Size given, std::int64_t examples, std::int64_t steps) {
+  constexpr std::int64_t kBatchSize = 32;
+  if (given) return *given;
+  return steps > 0 ? std::max<std::int64_t>(1, (examples + steps - 1) / steps) : kBatchSize;
+}
 
 void check_batch_size(const char* what, const char* option, Size size) {
   if (size && *size < 1) raise<ValueError>("{}: {} must be positive: {}", what, option, *size);
 }
 
-bool has_state(const Model& model) { return !all_states(ModelAccess::base(model)).empty(); }
+// Of the examples of a batch, from one to the next.
+bool has_state(const Model& model) {
+  ModelBase& base = ModelAccess::base(model);
+  const Structure* structure = structure_of(base);
+  if (structure == nullptr) return keeps_rows(base, kAny);
+  return std::ranges::any_of(structure->inputs, [&](const Node& input) {
+    const Shape& shape = input.shape();
+    return shape.rank() > 0 && shape[0] != kAny && keeps_rows(base, shape[0]);
+  });
+}
 
 // A state is per example of a batch: all of them are to have the same number.
 void check_batches(const Model& model, const Dataset& examples, std::int64_t batch_size,
@@ -43,8 +59,9 @@ void check_batches(const Model& model, const Dataset& examples, std::int64_t bat
       what, *size, batch_size, layer_text(ModelAccess::base(model)), *size % batch_size);
 }
 
-Dataset in_batches(const Model& model, const Dataset& examples, Size batch_size, const char* what) {
-  const std::int64_t size = batch_size.value_or(kBatchSize);
+Dataset in_batches(const Model& model, const Dataset& examples, Size batch_size, const char* what,
+                   std::int64_t steps = 0) {
+  const std::int64_t size = batch_size_of(batch_size, examples.size().value_or(0), steps);
   check_batches(model, examples, size, what);
   return examples.batch(size);
 }
@@ -156,7 +173,8 @@ FitData fit_data(const Model& model, const std::vector<Tensor>& x, const std::ve
   }
   if (validation) validation = validation_data(model, *validation, options);
   if (options.shuffle.value_or(!has_state(model))) examples = examples.shuffle();
-  Dataset batches = in_batches(model, examples, options.batch_size, "fit");
+  Dataset batches =
+      in_batches(model, examples, options.batch_size, "fit", options.steps_per_epoch);
   (void)limited(batches, options.steps_per_epoch, "fit", "steps_per_epoch");
   return {std::move(batches), std::move(validation)};
 }
@@ -186,8 +204,8 @@ Dataset evaluated_data(const Model& model, const std::vector<Tensor>& x,
                        std::source_location site) {
   check_batch_size("evaluate", "batch_size", options.batch_size);
   const Dataset examples = Dataset::from_tensors(x, y, options.sample_weight, site);
-  return limited(in_batches(model, examples, options.batch_size, "evaluate"), options.steps,
-                 "evaluate", "steps");
+  return limited(in_batches(model, examples, options.batch_size, "evaluate", options.steps),
+                 options.steps, "evaluate", "steps");
 }
 
 Dataset evaluated_data(const Model& model, const Dataset& batches, const EvaluateOptions& options) {
@@ -207,8 +225,8 @@ std::int64_t predicted_batch(const Model& model, const std::vector<Tensor>& x,
                         x.front().dim(0), each.dim(0));
     }
   }
-  const std::int64_t size = options.batch_size.value_or(kBatchSize);
   const std::int64_t examples = x.front().dim(0);
+  const std::int64_t size = batch_size_of(options.batch_size, examples, options.steps);
   if (options.steps == 0 && examples <= size) return size;
   const Dataset all = Dataset::from_tensors(x, {}, {}, site);
   if (examples > size) check_batches(model, all, size, "predict");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/listed.h"
 #include "core/raise.h"
 #include "memory/text.h"
 #include "nn/containers.h"
@@ -11,6 +12,7 @@
 #include "nn/step_parts.h"
 #include "tenure/gradient.h"
 #include "tenure/math.h"
+#include "tenure/views.h"
 
 namespace tenure::nn::detail {
 
@@ -39,11 +41,18 @@ std::vector<std::size_t> targets_of(const Compiled& compiled, std::size_t given)
                                 std::size_t given) {
   const std::vector<JudgedOutput>& outputs = compiled.judged;
   const auto judged = std::ranges::count_if(outputs, &JudgedOutput::is_judged);
-  raise<ValueError>("{}: has {} outputs{}, was given {} targets", layer_text(base), outputs.size(),
-                    static_cast<std::size_t>(judged) == outputs.size()
-                        ? ""
-                        : fmt::format(", {} of them with a loss or a metric", judged),
-                    given);
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  throw ValueError(describe("{}: has {}{}, was given {}", layer_text(base),
+                            counted(outputs.size(), "output"),
+                            static_cast<std::size_t>(judged) == outputs.size()
+                                ? ""
+                                : fmt::format(", {} of them with a loss or a metric", judged),
+                            counted(given, "target"))
+                       .told({line_of("born", *LayerAccess::state(base).label.get())},
+                             fmt::format("give a target for each of: {}.",
+                                         tenure::detail::listed(outputs, output_text))));
 }
 
 // An error about the target of an output, or what is compared with it.
@@ -97,23 +106,45 @@ Judged judge(StepScope& step, const Batch& batch, const TensorVector& outputs) {
         loss_of(base, output, batch.y[targets[i]], outputs[i], batch.weight, step.masks[i]));
     add(output.loss_weight == 1 ? loss : loss * output.loss_weight);
   }
-  if (judged.losses.empty()) raise<ValueError>("compile: no loss was given");
   for (const LayerWeight& each : all_weights(base)) {
     if (each.weight->regularizer.given() && each.trainable) {
       add(each.weight->regularizer(each.weight->variable.read(step.site)));
     }
   }
   for (Tensor& term : std::exchange(step.added, {})) add(std::move(term));
+  if (!judged.total.defined()) {
+    throw ValueError(describe("{}: there is no loss to train by", layer_text(base))
+                         .told({line_of("born", *LayerAccess::state(base).label.get()),
+                                {"compiled", tenure::detail::site_text(compiled.site), {}}},
+                               "give compile a .loss, or let a layer of yours call add_loss()."));
+  }
   check_number(base, "the loss with what its layers add", judged.total);
   return judged;
 }
+
+namespace {
+
+// The weights of the examples, for what the mask leaves of them.
+Tensor masked(const Tensor& mask, Tensor weight) {
+  Tensor counts = cast(mask, DType::float32);
+  if (!weight.defined()) return counts;
+  while (weight.rank() < counts.rank()) weight = expand_dims(std::move(weight), -1);
+  while (counts.rank() < weight.rank()) counts = expand_dims(std::move(counts), -1);
+  return counts * weight;
+}
+
+}  // namespace
 
 void update_metrics(const StepScope& step, const Batch& batch, const TensorVector& outputs) {
   const Compiled& compiled = step.compiled;
   const std::vector<std::size_t> targets = targets_of(compiled, batch.y.size());
   for (const Measure& each : compiled.metrics) {
-    each.metric.update(batch.y[targets[each.output]], stop_gradient(outputs[each.output]),
-                       each.weighted ? batch.weight : Tensor());
+    Tensor weight = each.weighted ? batch.weight : Tensor();
+    if (each.output < step.masks.size() && step.masks[each.output].defined() &&
+        each.metric.takes_mask()) {
+      weight = masked(step.masks[each.output], std::move(weight));
+    }
+    each.metric.update(batch.y[targets[each.output]], stop_gradient(outputs[each.output]), weight);
   }
   step.told().measures = true;
 }

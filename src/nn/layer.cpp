@@ -75,13 +75,20 @@ std::string Layer::name() const { return base_->name(); }
 std::string Layer::class_name() const { return base_->class_name(); }
 bool Layer::trainable() const { return base_->trainable(); }
 void Layer::set_trainable(bool trainable, std::source_location site) const {
+  detail::check_alive(*base_, site, "set_trainable");
   detail::check_untrained("set_trainable", *base_, site);
   LayerAccess::state(*this).trainable = trainable;
-  for (const Layer& layer : layers()) layer.set_trainable(trainable, site);
+  for (const Layer& layer : layers(site)) layer.set_trainable(trainable, site);
 }
-void Layer::set_recompute(bool recompute) const { LayerAccess::state(*this).recompute = recompute; }
+void Layer::set_recompute(bool recompute, std::source_location site) const {
+  detail::check_alive(*base_, site, "set_recompute");
+  LayerAccess::state(*this).recompute = recompute;
+}
 bool Layer::is_built() const { return LayerAccess::state(*this).built; }
-std::vector<Layer> Layer::layers() const { return LayerAccess::state(*this).layers; }
+std::vector<Layer> Layer::layers(std::source_location site) const {
+  detail::check_alive(*base_, site, "layers");
+  return LayerAccess::state(*this).layers;
+}
 std::string Layer::config() const { return base_->config(); }
 
 WeakLayer Layer::weak() const {

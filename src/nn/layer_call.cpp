@@ -31,6 +31,18 @@ using tenure::detail::listed;
 
 namespace {
 
+// Whatever the number of examples.
+bool is_built_for(const LayerState& state, const std::vector<Tensor>& inputs) {
+  return std::ranges::equal(state.built_for, inputs, [](const Shape& shape, const Tensor& input) {
+    const Shape given = spec_of(input).shape;
+    bool same = given.rank() == shape.rank();
+    for (int axis = 1; same && axis < shape.rank(); ++axis) {
+      same = shape[axis] == kAny || shape[axis] == given[axis];
+    }
+    return same;
+  });
+}
+
 void tell_layer(Error& error, const LayerBase& base, const std::vector<Tensor>& inputs) {
   error.within(layer_text(base));
   if (std::ranges::find(error.lines(), "born", &ErrorLine::label) != error.lines().end()) return;
@@ -53,7 +65,7 @@ void tell_layer(Error& error, const LayerBase& base, const std::vector<Tensor>& 
   const bool of_weights = std::ranges::any_of(state.weights, [&](const Weight& weight) {
     return std::ranges::find(error.shapes(), weight.variable.shape()) != error.shapes().end();
   });
-  if (state.built && of_weights && error.remedy().empty()) {
+  if (state.built && of_weights && error.remedy().empty() && !is_built_for(state, inputs)) {
     error.advise(
         "its weights are for the inputs that it was built with: give it such, or make a new one.");
   }
@@ -103,6 +115,7 @@ void ensure_built(LayerBase& base, const std::vector<Spec>& specs, std::source_l
     state.records.resize(records);
     throw;
   }
+  state.built_for = std::move(shapes);
   state.built.store(true, std::memory_order_release);
 }
 
@@ -197,35 +210,48 @@ namespace {
 
 bool varies(const Spec& spec) { return std::ranges::find(spec.shape, kAny) != spec.shape.end(); }
 
-// What a layer gives at sizes that stand for those that may vary: one per axis, so that inputs
-// agree with each other; large enough for windows and strides.
-std::vector<Spec> specs_tried(LayerBase& base, const std::vector<Spec>& inputs, int attempt,
-                              std::source_location site) {
+// Sizes that stand for those that may vary: one per axis, so that inputs agree with each other;
+// large enough for windows and strides.
+Shape sizes_tried(Shape shape, int attempt) {
   constexpr std::array<std::int64_t, 2> kBatch{2, 3}, kOther{240, 360};
   const auto which = static_cast<std::size_t>(attempt);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != kAny) continue;
+    shape[axis] = axis == 0 ? kBatch[which] : kOther[which] + std::int64_t{24} * axis;
+  }
+  return shape;
+}
+
+// What a layer gives at such sizes.
+Specs specs_tried(LayerBase& base, const Specs& inputs, int attempt, std::source_location site) {
   const EagerScope eager;
   const NoComputing no_computing;
   graph::Trace trace(LabelRef::make("layer", base.name(), site));
   const CallScope scope(base.class_name(), site);
-  std::vector<Tensor> arguments;
-  for (const Spec& input : inputs) {
-    Shape shape = input.shape;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      if (shape[axis] != kAny) continue;
-      shape[axis] = axis == 0 ? kBatch[which] : kOther[which] + std::int64_t{24} * axis;
-    }
-    arguments.push_back(trace.add_input(shape, input.dtype, site));
-  }
-  const std::vector<Tensor> outputs = call_once(base, arguments, {});
+  const auto symbol = [&](const Spec& spec) {
+    return trace.add_input(sizes_tried(spec.shape, attempt), spec.dtype, site);
+  };
+  std::vector<Tensor> arguments, masks;
+  for (const Spec& input : inputs.values) arguments.push_back(symbol(input));
+  Call call{.output_masks = &masks};
+  for (const auto& mask : inputs.masks) call.masks.push_back(mask ? symbol(*mask) : Tensor());
+  const std::vector<Tensor> outputs = call_once(base, arguments, call);
   check_has_output(base, outputs.size());
-  std::vector<Spec> specs;
-  for (const Tensor& output : outputs) specs.push_back(spec_of(output));
+  if (masks.empty()) {
+    masks.push_back(
+        naming(base, arguments, [&] { return base.compute_mask(arguments, call.masks); }));
+  }
+  Specs specs;
+  for (const Tensor& output : outputs) specs.values.push_back(spec_of(output));
+  for (const Tensor& mask : masks) {
+    specs.masks.push_back(mask.defined() ? std::optional(spec_of(mask)) : std::nullopt);
+  }
   return specs;
 }
 
 // An error of one try tells of the sizes that were declared, where the other fails likewise; where
 // it does not, of what was done.
-void tell_of_tries(Error& error, LayerBase& base, const std::vector<Spec>& inputs, int other,
+void tell_of_tries(Error& error, LayerBase& base, const Specs& inputs, int other,
                    std::source_location site) {
   bool declared = false;
   try {
@@ -240,31 +266,43 @@ void tell_of_tries(Error& error, LayerBase& base, const std::vector<Spec>& input
   }
   error.advise(fmt::format(
       "its inputs are {}; another size was tried where one may vary (-1).",
-      listed(inputs, [](const Spec& input) { return tenure::to_string(input.shape); })));
+      listed(inputs.values, [](const Spec& input) { return tenure::to_string(input.shape); })));
+}
+
+// What differs between two tries may vary.
+void mark_varying(Spec& spec, const Spec& other) {
+  for (int axis = 0; axis < other.shape.rank(); ++axis) {
+    if (other.shape[axis] != spec.shape[axis]) spec.shape[axis] = kAny;
+  }
 }
 
 }  // namespace
 
-std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
-                               std::source_location site) {
+Specs outputs_for(LayerBase& base, const Specs& inputs, std::source_location site) {
   site = tenure::detail::user_site(site);
   check_alive(base, site);
-  ensure_built(base, inputs, site);
-  if (std::ranges::none_of(inputs, varies)) return specs_tried(base, inputs, 0, site);
-  std::array<std::vector<Spec>, 2> tries;
+  ensure_built(base, inputs.values, site);
+  if (std::ranges::none_of(inputs.values, varies)) return specs_tried(base, inputs, 0, site);
+  std::array<Specs, 2> tries;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto tell = [&](Error& error) { tell_of_tries(error, base, inputs, 1 - attempt, site); };
     tries[static_cast<std::size_t>(attempt)] =
         telling<Error>(tell, [&] { return specs_tried(base, inputs, attempt, site); });
   }
-  std::vector<Spec>& specs = tries[0];
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const Shape& other = tries[1][i].shape;
-    for (int axis = 0; axis < other.rank(); ++axis) {
-      if (other[axis] != specs[i].shape[axis]) specs[i].shape[axis] = kAny;
-    }
+  Specs& specs = tries[0];
+  for (std::size_t i = 0; i < specs.values.size(); ++i) {
+    mark_varying(specs.values[i], tries[1].values[i]);
   }
-  return specs;
+  for (std::size_t i = 0; i < specs.masks.size(); ++i) {
+    const bool both = i < tries[1].masks.size() && specs.masks[i] && tries[1].masks[i];
+    if (both) mark_varying(*specs.masks[i], *tries[1].masks[i]);
+  }
+  return std::move(specs);
+}
+
+std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
+                               std::source_location site) {
+  return outputs_for(base, {inputs}, site).values;
 }
 
 void check_has_input(const LayerBase& base, std::size_t inputs) {
@@ -332,12 +370,13 @@ std::vector<Tensor> Layer::apply(std::vector<Tensor> inputs, Call call,
 }
 
 void Layer::build(const Shape& input, std::source_location site) const {
-  detail::check_alive(*base_, site);
+  detail::check_alive(*base_, site, "build");
   detail::ensure_built(*base_, {{input, DType::float32}}, site);
 }
 
 Tensor Layer::compute_mask(const std::vector<Tensor>& inputs, const std::vector<Tensor>& masks,
                            std::source_location site) const {
+  detail::check_alive(*base_, site, "compute_mask");
   const detail::CallScope call("compute_mask", site);
   detail::check_has_input(*base_, inputs.size());
   return base_->compute_mask(inputs, masks);

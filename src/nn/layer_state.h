@@ -44,6 +44,8 @@ struct LayerState {
   // What is in files, but is no weight and no state of a sequence: numbers of draws, boundaries.
   std::vector<Variable> records;
   std::atomic<bool> built{false};
+  std::vector<Shape> built_for;           // its inputs then
+  std::atomic<std::uint64_t> changed{0};  // see last_change
   tenure::detail::RecursiveMutex building;
   std::atomic<bool> trainable{true};
   std::atomic<bool> recompute{false};
@@ -62,6 +64,12 @@ struct LayerState {
   std::size_t calls_to_sift = 8;                     // so many, and those that are gone go
 };
 
+// What goes into a layer, or comes out of it: with masks, for those that have one.
+struct Specs {
+  std::vector<Spec> values;
+  std::vector<std::optional<Spec>> masks = {};  // of the first so many
+};
+
 // The call of a layer that gave a node; an input has no inputs of its own.
 struct NodeCall {
   ~NodeCall();  // however long the chain is that it ends
@@ -72,6 +80,7 @@ struct NodeCall {
   std::source_location site;
   std::optional<bool> training = {};  // as the user settled it
   bool of_data = false;               // an input with the sizes of what a model was first given
+  std::vector<std::optional<Spec>> masks = {};  // of the outputs, as far as there are some
 };
 
 // A call that its layer knows of.
@@ -137,6 +146,7 @@ std::vector<Tensor> call_layer(LayerBase& base, const std::vector<Tensor>& input
 void ensure_built(LayerBase& base, const std::vector<Spec>& specs, std::source_location site,
                   const std::vector<Tensor>& inputs = {});
 // What the layer gives for such inputs: it is traced, at sizes that stand for those that may vary.
+Specs outputs_for(LayerBase& base, const Specs& inputs, std::source_location site);
 std::vector<Spec> output_specs(LayerBase& base, const std::vector<Spec>& inputs,
                                std::source_location site);
 
@@ -149,6 +159,10 @@ struct LayerWeight {
 std::vector<LayerWeight> all_weights(LayerBase& base);
 std::int64_t count_weights(LayerBase& base);  // their elements
 std::vector<Variable> all_states(LayerBase& base);
+// Whether a state has a row for each example of a batch; kAny: of a batch of any size.
+bool keeps_rows(LayerBase& base, std::int64_t batch);
+// When a Sequential in it was last changed, by a count of all such changes; 0: never.
+std::uint64_t last_change(LayerBase& base);
 bool contains(const LayerBase& whole, const LayerBase& part);  // also where they are the same
 
 // `op` is what the user called.

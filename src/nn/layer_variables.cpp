@@ -68,6 +68,21 @@ std::vector<Variable> all_states(LayerBase& base) {
   return slots;
 }
 
+bool keeps_rows(LayerBase& base, std::int64_t batch) {
+  return std::ranges::any_of(all_states(base), [&](const Variable& state) {
+    return state.shape().rank() > 0 && (batch == kAny || state.shape()[0] == batch);
+  });
+}
+
+std::uint64_t last_change(LayerBase& base) {
+  std::uint64_t last = 0;
+  Seen seen;
+  each_layer(base, true, seen, [&](const LayerBase&, const LayerState& state, bool) {
+    last = std::max(last, state.changed.load(std::memory_order_relaxed));
+  });
+  return last;
+}
+
 namespace {
 
 [[noreturn]] void raise_count(const char* op, const LayerBase& base, const char* what,
@@ -209,33 +224,37 @@ Variable LayerAccess::add_record(LayerBase& owner, std::string_view name, const 
   return record;
 }
 
-std::vector<Variable> Layer::weights() const {
-  std::vector<Variable> all = trainable_weights();
-  for (Variable& variable : non_trainable_weights()) all.push_back(std::move(variable));
+std::vector<Variable> Layer::weights(std::source_location site) const {
+  detail::check_alive(*base_, site, "weights");
+  std::vector<Variable> all = trainable_weights(site);
+  for (Variable& variable : non_trainable_weights(site)) all.push_back(std::move(variable));
   return all;
 }
 
-std::vector<Variable> Layer::trainable_weights() const {
+std::vector<Variable> Layer::trainable_weights(std::source_location site) const {
+  detail::check_alive(*base_, site, "trainable_weights");
   return detail::weights_that_are(*base_, true);
 }
 
-std::vector<Variable> Layer::non_trainable_weights() const {
+std::vector<Variable> Layer::non_trainable_weights(std::source_location site) const {
+  detail::check_alive(*base_, site, "non_trainable_weights");
   return detail::weights_that_are(*base_, false);
 }
 
 std::vector<Tensor> Layer::get_weights(std::source_location site) const {
   detail::check_alive(*base_, site, "get_weights");
   const detail::Turn turn(*base_);
-  return tenure::detail::read_all(weights(), site);
+  return tenure::detail::read_all(weights(site), site);
 }
 
 void Layer::set_weights(const std::vector<Tensor>& values, std::source_location site) const {
   detail::check_alive(*base_, site, "set_weights");
   const detail::Turn turn(*base_);
-  detail::assign_values("set_weights", *base_, "weights", weights(), values, site);
+  detail::assign_values("set_weights", *base_, "weights", weights(site), values, site);
 }
 
 std::int64_t Layer::count_params(std::source_location site) const {
+  detail::check_alive(*base_, site, "count_params");
   if (!is_built()) {
     throw ValueError(describe("count_params: {} has no weights yet", detail::layer_text(*base_))
                          .told({line_of("born", *LayerAccess::state(*this).label.get()),
@@ -250,7 +269,7 @@ void Layer::reset_states(std::source_location site) const {
   const tenure::detail::CallScope call("reset_states", site);
   tenure::detail::Rollback rollback;
   base_->reset_states(site);
-  for (const Layer& layer : layers()) layer.reset_states(site);
+  for (const Layer& layer : layers(site)) layer.reset_states(site);
   rollback.commit();
 }
 

@@ -115,8 +115,9 @@ Tensor weights_for(const std::string& what, const Tensor& weights, const Tensor&
   const Shape shape = shape_of(spread, "sample_weight");
   if (value_shape.rank() == 0 && shape.rank() > 0) {
     raise<ShapeError>(
-        "{}: is one number for the whole batch, which weights of shape {} cannot weigh: set .axis "
-        "to the axes after the batch, so that there is one for each example",
+        "{}: is one number for the whole batch, which weights of shape {} cannot weigh: it should "
+        "give one for each example (of Keras's losses that have it, set .axis to the axes after "
+        "the batch)",
         what, weight_shape);
   }
   bool fits = shape.rank() <= value_shape.rank();

@@ -159,6 +159,7 @@ void Metric::reset(std::source_location site) const {
 
 std::string Metric::name() const { return base_->name(); }
 Direction Metric::direction() const { return base_->direction(); }
+bool Metric::takes_mask() const { return base_->takes_mask(); }
 std::vector<Variable> Metric::variables() const {
   const detail::MetricState& state = MetricAccess::state(*base_);
   const std::lock_guard lock(state.mutex);

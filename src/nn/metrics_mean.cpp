@@ -65,6 +65,7 @@ class MeanMetric : public ConfiguredMetric {
     return {kind_ == Kind::mean ? mean : std::sqrt(mean)};
   }
   std::shared_ptr<MetricBase> fresh() const override { return remake_(); }
+  bool takes_mask() const override { return fn_ != nullptr; }
 
  private:
   void add_values(Tensor values, Tensor count, const Tensor& weights) {
@@ -72,7 +73,8 @@ class MeanMetric : public ConfiguredMetric {
     if (weights.defined()) {
       const Tensor each = weights_for(name(), weights, values);
       count = count * each;
-      values = values * each;
+      // Not multiplied: what counts for nothing may be infinite.
+      values = where(not_equal(each, 0), values * each, 0);
     }
     if (kind_ == Kind::sum) {
       accumulate({{"total", sum(values)}});

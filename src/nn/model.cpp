@@ -243,7 +243,7 @@ namespace {
 
 Layer Model::get_layer(const std::string& name, std::source_location site) const {
   detail::check_alive(*base_, site, "get_layer");
-  const std::vector<Layer> all = layers();
+  const std::vector<Layer> all = layers(site);
   for (const Layer& layer : all) {
     if (layer.name() == name) return layer;
   }
@@ -252,7 +252,7 @@ Layer Model::get_layer(const std::string& name, std::source_location site) const
 
 Layer Model::get_layer(int index, std::source_location site) const {
   detail::check_alive(*base_, site, "get_layer");
-  const std::vector<Layer> all = layers();
+  const std::vector<Layer> all = layers(site);
   const int count = static_cast<int>(all.size());
   if (index < -count || index >= count) {
     raise_no_layer(*this, all, fmt::format("number {}", index), site);

@@ -61,7 +61,9 @@ struct ModelState {
   std::optional<Training> training;
   std::optional<std::source_location> ending;  // since a dispose has begun
   std::shared_ptr<Compiled> compiled;
-  std::optional<Function<TensorVector(TensorVector)>> predict;
+  using Predict = Function<TensorVector(TensorVector)>;
+  std::optional<Predict> predict;
+  std::uint64_t changes_seen = 0;  // of Sequentials anywhere, when both were last known to be right
 };
 
 struct ModelAccess {

@@ -26,15 +26,19 @@ Node Input(InputOptions options, std::source_location site) {
 
 std::vector<Node> Layer::apply(std::vector<Node> inputs, NodeOptions options,
                                std::source_location site) const {
-  std::vector<Spec> specs;
-  specs.reserve(inputs.size());
-  for (const Node& input : inputs) specs.push_back({input.shape(), input.dtype()});
+  detail::Specs given;
+  for (const Node& input : inputs) {
+    given.values.push_back({input.shape(), input.dtype()});
+    const auto& masks = LayerAccess::call(input)->masks;
+    const std::size_t output = LayerAccess::output(input);
+    given.masks.push_back(output < masks.size() ? masks[output] : std::nullopt);
+  }
   const tenure::detail::UserLine line(site, base_->class_name());
   const detail::NodeGiver giver(inputs);
-  std::vector<Spec> outputs = detail::output_specs(*base_, specs, site);
-  const std::size_t count = outputs.size();
-  const auto call =
-      detail::noted({*this, std::move(inputs), std::move(outputs), site, options.training});
+  detail::Specs outputs = detail::outputs_for(*base_, given, site);
+  const std::size_t count = outputs.values.size();
+  const auto call = detail::noted({*this, std::move(inputs), std::move(outputs.values), site,
+                                   options.training, false, std::move(outputs.masks)});
   std::vector<Node> nodes;
   nodes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) nodes.push_back(LayerAccess::node(call, i));

@@ -410,8 +410,12 @@ void Optimizer::set_learning_rate(double rate, std::source_location site) const 
   const CallScope call("set_learning_rate", site);
   const std::lock_guard lock(state.mutex);
   if (state.options.learning_rate.schedule().given()) {
-    raise<ValueError>("{}: the learning rate is set by a schedule, it cannot be made {}",
-                      text_of(*base_), rate);
+    throw ValueError(describe("{}: the learning rate is set by a schedule, it cannot be made {}",
+                              text_of(*base_), rate)
+                         .told({},
+                               "give the optimizer a number as its learning_rate, or leave out "
+                               "what sets it: set_learning_rate, LearningRateScheduler, "
+                               "ReduceLROnPlateau."));
   }
   detail::check_at_least(text_of(*base_), "learning_rate", rate, 0.0);
   state.rate = rate;

@@ -277,14 +277,39 @@ std::string not_compiled_remedy(const Model& model) {
   return "call compile({.optimizer = ..., .loss = ...}) first.";
 }
 
+// With the state's mutex held. What was traced of layers that were added to or popped since is
+// given up, and goes with what this gives, without the lock: it may hold what calls the user's
+// code.
+struct GivenUp {
+  std::shared_ptr<Compiled> compiled;
+  std::optional<ModelState::Predict> predict;
+};
+GivenUp give_up_changed(ModelBase& base, ModelState& state) {
+  const std::uint64_t now = changes_of_layers();
+  const std::uint64_t seen = std::exchange(state.changes_seen, now);
+  GivenUp given_up;
+  if (seen == now || last_change(base) <= seen) return given_up;
+  given_up.predict.swap(state.predict);
+  if (state.compiled != nullptr) {
+    auto compiled = std::make_shared<Compiled>();
+    compiled->options = state.compiled->options;
+    compiled->site = state.compiled->site;
+    compiled->steps = state.compiled->steps;
+    given_up.compiled = std::exchange(state.compiled, std::move(compiled));
+  }
+  return given_up;
+}
+
 }  // namespace
 
 std::shared_ptr<Compiled> compiled_of(const Model& model, const char* what,
                                       std::source_location site) {
   check_alive(ModelAccess::base(model), site, what);
   ModelState& state = ModelAccess::state(model);
+  GivenUp given_up;
   const std::lock_guard lock(state.mutex);
   check_not_ending(what, ModelAccess::base(model), site);
+  given_up = give_up_changed(ModelAccess::base(model), state);
   if (state.compiled == nullptr) {
     throw ValueError(describe("{}: {} is not compiled", what, layer_text(ModelAccess::base(model)))
                          .told({line_of("born", *LayerAccess::state(model).label.get()),
@@ -405,9 +430,11 @@ std::vector<double> test_step(const Model& model, Compiled& compiled, const Batc
 TensorVector predict_step(const Model& model, const TensorVector& x, std::source_location site) {
   ModelBase& base = ModelAccess::base(model);
   ModelState& state = ModelAccess::state(model);
-  std::optional<Function<TensorVector(TensorVector)>> predict;  // none: operation by operation
+  std::optional<ModelState::Predict> predict;  // none: operation by operation
+  GivenUp given_up;
   {
     const std::lock_guard lock(state.mutex);
+    given_up = give_up_changed(base, state);
     if (state.compiled == nullptr || !state.compiled->options.eager) {
       if (!state.predict) {
         ModelBase* owner = &base;  // the function is the model's own
@@ -465,7 +492,7 @@ void Model::compile(CompileOptions options, std::source_location site) const {
     raise<ValueError>("compile: accumulate must be 1 or more: {}", options.accumulate);
   }
   (void)options.optimizer.class_name();  // an empty handle is refused here
-  detail::check_parts(options, as<detail::Container>() != nullptr);
+  detail::check_parts(options);
   const ModelBase& base = ModelAccess::base(*this);
   if (const detail::Structure* structure = detail::structure_of(base)) {
     (void)detail::judged_outputs(options, detail::output_names(base, structure->outputs.size()));

@@ -70,7 +70,8 @@ std::string title(const Layer& layer) {
 
 }  // namespace
 
-std::string Model::summary() const {
+std::string Model::summary(std::source_location site) const {
+  detail::check_alive(*base_, site, "summary");
   const detail::Structure* structure = detail::structure_of(detail::ModelAccess::base(*this));
   Columns table;
   std::string text = fmt::format("{} \"{}\"\n", class_name(), name());
@@ -93,9 +94,9 @@ std::string Model::summary() const {
     }
   } else {
     table.rows.push_back({"layer", "parameters"});
-    for (const Layer& layer : layers()) {
+    for (const Layer& layer : layers(site)) {
       table.rows.push_back(
-          {title(layer), layer.is_built() ? grouped(layer.count_params()) : "not built yet"});
+          {title(layer), layer.is_built() ? grouped(layer.count_params(site)) : "not built yet"});
     }
   }
   text += table.text();
@@ -113,12 +114,13 @@ std::string Model::summary() const {
   return text;
 }
 
-std::string Model::dot() const {
+std::string Model::dot(std::source_location site) const {
+  detail::check_alive(*base_, site, "dot");
   const detail::Structure* structure = detail::structure_of(detail::ModelAccess::base(*this));
   std::string text =
       fmt::format("digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\"];\n", name());
   if (structure == nullptr) {
-    for (const Layer& layer : layers()) text += fmt::format("  \"{}\";\n", title(layer));
+    for (const Layer& layer : layers(site)) text += fmt::format("  \"{}\";\n", title(layer));
     return text + "}\n";
   }
   std::unordered_map<const detail::NodeCall*, std::size_t> numbers;

@@ -76,6 +76,13 @@ TEST_F(CsvLogs, keep_their_rows_where_a_column_cannot_be_added) {
   EXPECT_EQ(read_bytes(path_), "epoch,loss\n0,1\n");
 }
 
+TEST_F(CsvLogs, lie_in_folders_that_are_made_and_say_why_they_cannot_be_written) {
+  const std::string deep = at("runs/first/log.csv");
+  fit({deep}, {});
+  EXPECT_EQ(read_bytes(deep), "epoch,loss\n0,1\n");
+  EXPECT_HAS(message_of<IoError>([&] { fit({deep + "/log.csv"}, {}); }), "ot a directory");
+}
+
 TEST_F(CsvLogs, refuse_separators_that_separate_nothing) {
   for (const std::string separator : {"", "\"", "\n"}) {
     EXPECT_HAS(

@@ -202,13 +202,43 @@ TEST_F(FitOptionsTest, verbose_may_be_a_number) {
   EXPECT_HAS(message_of<ValueError>([&] { model.fit(x, y, {.verbose = 3}); }), "2 a line");
 }
 
+// Whose passes end with an epoch: the next begins another, without a warning.
+TEST_F(FitOptionsTest, epochs_of_so_many_steps_may_fit_the_data) {
+  std::vector<std::string> warnings;
+  set_warning_sink([&](std::string_view text) { warnings.emplace_back(text); });
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0.01}), .loss = "mse"});
+  const std::int64_t before = model.optimizer().iterations();
+  for (const int steps : {5, 1}) {
+    const nn::History history =
+        model.fit(examples.batch(1), {.epochs = 7, .verbose = kSilent, .steps_per_epoch = steps});
+    EXPECT_EQ(history["loss"].size(), 7u);
+  }
+  model.fit(x, y, {.batch_size = 1, .epochs = 3, .verbose = kSilent, .steps_per_epoch = 5});
+  EXPECT_EQ(model.optimizer().iterations() - before, 7 * 5 + 7 * 1 + 3 * 5);
+  set_warning_sink({});
+  EXPECT_EQ(warnings, std::vector<std::string>());
+}
+
+TEST_F(FitOptionsTest, a_number_of_steps_makes_batches_of_a_size) {
+  EXPECT_NEAR(
+      model.fit(
+          x, y,
+          {.epochs = 1, .verbose = kSilent, .shuffle = false, .steps_per_epoch = 1})["loss"][0],
+      (1 + 9 + 25 + 49 + 81) / 5.0, 1e-5);
+  const std::int64_t before = model.optimizer().iterations();
+  model.fit(x, y, {.epochs = 1, .verbose = kSilent, .steps_per_epoch = 3});  // of 2, 2 and 1
+  EXPECT_EQ(model.optimizer().iterations() - before, 3);
+  EXPECT_NEAR(nn::value_of(model.evaluate(x, y, {.steps = 2}), "loss"),
+              (1 + 9 + 25 + 49 + 81) / 5.0, 1e-5);
+}
+
 TEST_F(FitOptionsTest, steps_beyond_the_data_are_refused) {
   EXPECT_HAS(refused({.batch_size = 2, .steps_per_epoch = 4}),
              "steps_per_epoch 4 is more than there are batches: 3");
   EXPECT_HAS(refused(examples.batch(2), {.steps_per_epoch = 4}), "more than there are batches: 3");
-  EXPECT_HAS(message_of<ValueError>([&] { model.evaluate(x, y, {.steps = 2}); }),
+  EXPECT_HAS(message_of<ValueError>([&] { model.evaluate(x, y, {.batch_size = 5, .steps = 2}); }),
              "evaluate: steps 2 is more than there are batches: 1");
-  EXPECT_HAS(message_of<ValueError>([&] { model.predict(x, {.steps = 2}); }),
+  EXPECT_HAS(message_of<ValueError>([&] { model.predict(x, {.batch_size = 5, .steps = 2}); }),
              "predict: steps 2 is more than there are batches: 1");
   EXPECT_HAS(message_of<ValueError>([&] { model.predict(x, {.steps = -1}); }),
              "predict: steps must be at least 0: -1");

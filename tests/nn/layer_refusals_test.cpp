@@ -111,5 +111,91 @@ TEST(LayerRefusals, an_index_that_an_embedding_lacks_is_told_with_its_input_dim)
   }
 }
 
+TEST(LayerRefusals, an_index_that_is_no_number_is_in_no_table) {
+  const nn::Embedding words({.input_dim = 4, .output_dim = 1});
+  EXPECT_HAS(message_of<ValueError>([&] { words(tensor({0.f, NAN})); }), "index -1 at position 1");
+  EXPECT_NO_THROW(words(tensor({0.f, 3.f})));
+}
+
+TEST(LayerRefusals, a_class_beyond_num_tokens_is_told_with_it) {
+  const nn::Sequential model(
+      {nn::CategoryEncoding(
+          {.num_tokens = 4, .output_mode = "one_hot", .name = "kinds", .input_shape = {1}})},
+      {.name = "m"});
+  const Tensor x = tensor({1, 4}, {2, 1});
+  for (const bool predicts : {false, true}) {
+    const std::string text =
+        whole_message_of<ValueError>([&] { predicts ? model.predict(x) : model(x); });
+    EXPECT_HAS(
+        text, "CategoryEncoding \"kinds\": index 4 at position 1 is out of range: num_tokens is 4");
+    EXPECT_HAS(text, "indices go from 0 to 3: this one needs a num_tokens of 5.");
+    EXPECT_HAS(text, "layer_refusals_test.cpp");
+  }
+}
+
+// Its weights fit the inputs, which are too small for them.
+TEST(LayerRefusals, a_kernel_larger_than_the_first_image_is_not_told_of_other_inputs) {
+  const std::string text = whole_message_of<ShapeError>([] {
+    nn::Sequential({nn::Conv2D({.filters = 2, .kernel_size = 5, .input_shape = {4, 4, 1}})});
+  });
+  EXPECT_HAS(text, "Conv2D");
+  EXPECT_EQ(text.find("its weights are for"), text.npos) << text;
+  const nn::Dense dense({.units = 2});
+  dense(ones({1, 3}));
+  EXPECT_HAS(whole_message_of<ShapeError>([&] { dense(ones({1, 4})); }), "its weights are for");
+}
+
+TEST(LayerRefusals, attention_says_which_of_its_inputs_do_not_fit) {
+  const nn::MultiHeadAttention attend({.num_heads = 1, .key_dim = 2, .name = "looks"});
+  const Tensor query = ones({1, 3, 4});
+  EXPECT_HAS(
+      message_of<ShapeError>([&] { attend({query, ones({1, 5, 4}), ones({1, 6, 4})}); }),
+      "MultiHeadAttention \"looks\": each key is to have a value: keys are [1, 6, 4], values "
+      "[1, 5, 4]");
+  EXPECT_HAS(message_of<ShapeError>([&] { attend({query, query, query, ones({1, 2, 2})}); }),
+             "takes an attention_mask of shape [batch, 3, 3]");
+  EXPECT_NO_THROW(attend({query, query, query, ones({1, 1, 3})}));
+}
+
+TEST(LayerRefusals, a_model_says_which_inputs_and_targets_it_takes) {
+  const nn::Node a = nn::Input({.shape = {2}, .name = "left"}),
+                 b = nn::Input({.shape = {2}, .name = "right"});
+  const nn::Model model({a, b}, {nn::Dense({.units = 1, .name = "price"})(nn::Add()({a, b}))});
+  const std::string text = whole_message_of<ValueError>([&] { model.predict({ones({3, 2})}); });
+  EXPECT_HAS(text, "takes 2 inputs, was given 1");
+  EXPECT_HAS(text, "give a tensor for each of: \"left\" [-1, 2], \"right\" [-1, 2].");
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const std::string targets = whole_message_of<ValueError>(
+      [&] { model.fit({ones({3, 2}), ones({3, 2})}, {}, {.verbose = nn::Verbose::silent}); });
+  EXPECT_HAS(targets, "has 1 output, was given 0 targets");
+  EXPECT_HAS(targets, "output \"price\"");
+}
+
+TEST(LayerRefusals, a_loss_of_ones_own_that_weights_cannot_weigh_is_told_so) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+  const auto whole = [](Tensor y, Tensor p) { return mean(square(y - p)); };
+  model.compile({.optimizer = "sgd", .loss = nn::Loss(whole, "whole")});
+  EXPECT_HAS(message_of<ShapeError>([&] {
+               model.fit(ones({4, 2}), ones({4, 1}),
+                         {.verbose = nn::Verbose::silent, .sample_weight = ones({4})});
+             }),
+             "it should give one for each example");
+}
+
+TEST(LayerRefusals, a_callback_cannot_set_the_rate_of_a_schedule) {
+  const nn::Sequential model({nn::Dense({.units = 1, .input_shape = {2}})});
+  model.compile({.optimizer = nn::SGD({.learning_rate = nn::CosineDecay(
+                                           {.initial_learning_rate = 1, .decay_steps = 10})}),
+                 .loss = "mse"});
+  const std::string text = whole_message_of<ValueError>([&] {
+    model.fit(ones({4, 2}), ones({4, 1}),
+              {.epochs = 3,
+               .verbose = nn::Verbose::silent,
+               .callbacks = {nn::LearningRateScheduler([](int, double) { return 0.5; })}});
+  });
+  EXPECT_HAS(text, "the learning rate is set by a schedule");
+  EXPECT_HAS(text, "give the optimizer a number as its learning_rate");
+}
+
 }  // namespace
 }  // namespace tenure::testing

@@ -391,8 +391,8 @@ TEST(Losses, of_what_overlaps) {
   expect_values(nn::Tversky({.alpha = 0.3, .beta = 0.9})(y_true, y_pred),
                 {tversky(all.y_true, all.y_pred)}, 1e-10, "tversky");
   EXPECT_HAS(message_of<ShapeError>([&] { nn::Dice()(y_true, y_pred, ones({4})); }),
-             "dice: is one number for the whole batch, which weights of shape [4] cannot weigh: "
-             "set .axis");
+             "dice: is one number for the whole batch, which weights of shape [4] cannot weigh: it "
+             "should give one for each example (of Keras's losses that have it, set .axis");
 }
 
 TEST(Losses, of_logits_are_exact_where_probabilities_are_not) {

@@ -138,8 +138,10 @@ Plain plain_adafactor(double decay, double epsilon_2, double threshold, bool rel
             }
             double of_w = 0, of_step = 0;
             for (std::size_t i = 0; i < w.size(); ++i) {
-              const double rows = (s[0][0] + s[0][1] + s[0][2]) / 3;
-              if (matrix) spread[i] = s[0][i / 4] * s[1][i % 4] / rows;
+              if (matrix) {
+                const double rows = (s[0][0] + s[0][1] + s[0][2]) / 3;
+                spread[i] = s[0][i / 4] * s[1][i % 4] / rows;
+              }
               of_w += w[i] * w[i] / n;
               of_step += g[i] * g[i] / spread[i] / n;
             }

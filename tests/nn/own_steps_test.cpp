@@ -284,12 +284,6 @@ TEST(OwnSteps, what_makes_no_sense_is_refused) {
   const nn::Model idle = nn::make_model<Asks>();
   EXPECT_HAS(message_of<ValueError>([&] { idle.as<Asks>()->early({{x}, {y}, {}}); }),
              "compute_loss: Model \"");
-  const nn::Model without_loss = nn::make_model<OwnSmallNet>();
-  without_loss.compile({.optimizer = "sgd"});
-  EXPECT_HAS(message_of<ValueError>([&] { without_loss.train_on_batch(x, y); }),
-             "no loss was given");
-  EXPECT_HAS(message_of<ValueError>([&] { generator().compile({.optimizer = "sgd"}); }),
-             "compile: no loss was given");
 }
 
 // What a step tells beside its loss may be a count.
@@ -316,6 +310,53 @@ TEST(OwnSteps, numbers_of_any_dtype_are_told) {
     EXPECT_HAS(message_of<ValueError>([&] { model.train_on_batch(more, ones({5, 1})); }),
                "its train_step gives two numbers named \"any\"");
   }
+}
+
+// By what layers add alone, as Keras does.
+TEST(OwnSteps, a_model_without_a_loss_trains_by_what_its_layers_add) {
+  struct Small final : nn::LayerBase {
+    Tensor call(const Tensor& x, const nn::Call& how) override {
+      how.add_loss(mean(square(x)));
+      return x;
+    }
+  };
+  const Tensor x = normal_data(8, 3, 1);
+  for (const bool eager : {false, true}) {
+    const nn::Sequential model(
+        {nn::Dense({.units = 1, .input_shape = {3}}), nn::make_layer<Small>()});
+    model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .eager = eager});
+    const nn::History history = model.fit(nn::Dataset::from_tensors(x).batch(4),
+                                          {.epochs = 8, .verbose = nn::Verbose::silent});
+    EXPECT_LT(history["loss"].back(), 0.5 * history["loss"].front());
+  }
+  const nn::Sequential none({nn::Dense({.units = 1, .input_shape = {3}})});
+  none.compile({.optimizer = "sgd"});
+  const std::string text =
+      testing::whole_message_of<ValueError>([&] { none.fit(x, ones({8, 1})); });
+  EXPECT_HAS(text, "there is no loss to train by");
+  EXPECT_HAS(text, "own_steps_test.cpp");
+  EXPECT_HAS(text, "add_loss()");
+}
+
+// A state that is no sequence's is not of each example.
+TEST(OwnSteps, a_layer_that_counts_leaves_batches_and_their_order_alone) {
+  struct Counter final : nn::LayerBase {
+    void build(const Shape&) override { count = add_state("count", {}); }
+    Tensor call(const Tensor& x, const nn::Call&) override {
+      count.assign(count.read() + 1.f);
+      return x;
+    }
+    Variable count;
+  };
+  const nn::Layer counter = nn::make_layer<Counter>();
+  const nn::Sequential declared({nn::Input({.shape = {3}}), counter, nn::Dense({.units = 1})});
+  const nn::Sequential of_data({nn::make_layer<Counter>(), nn::Dense({.units = 1})});
+  for (const nn::Sequential& model : {declared, of_data}) {
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    model.fit(ones({20, 3}), ones({20, 1}), {.verbose = nn::Verbose::silent, .shuffle = true});
+    EXPECT_EQ(model.predict(ones({5, 3})).shape(), Shape({5, 1}));
+  }
+  EXPECT_GE(counter.as<Counter>()->count.read().item<float>(), 1);
 }
 
 TEST(OwnSteps, a_step_that_fails_changes_nothing) {

@@ -29,6 +29,52 @@ TEST(SequentialOfData, takes_any_number_of_examples_also_as_a_part_of_others) {
   expect_any_batch(outer.get_layer("inner"));
 }
 
+// Whatever was traced of it before.
+TEST(SequentialChanged, what_is_added_and_popped_counts_at_once) {
+  const nn::Sequential model(
+      {nn::Dense({.units = 3, .input_shape = {2}}), nn::Dense({.units = 1})});
+  const Tensor x = ones({4, 2});
+  EXPECT_EQ(model.predict(x).shape(), Shape({4, 1}));
+  model.pop();
+  model.add(nn::Dense({.units = 7}));
+  EXPECT_EQ(model.predict(x).shape(), Shape({4, 7}));
+  EXPECT_EQ(model.predict_on_batch(x).shape(), Shape({4, 7}));
+  const nn::Sequential outer({model});
+  EXPECT_EQ(outer.predict(x).shape(), Shape({4, 7}));
+}
+
+TEST(SequentialChanged, a_layer_that_is_added_after_a_fit_is_trained_and_judged) {
+  const Tensor x = ones({4, 2}), y = ones({4, 3});
+  const nn::Sequential model({nn::Dense({.units = 3, .input_shape = {2}})});
+  model.compile({.optimizer = nn::SGD({.learning_rate = 0.1}), .loss = "mse"});
+  model.fit(x, y, {.epochs = 2, .verbose = nn::Verbose::silent});
+  const nn::Dense added({.units = 3});
+  model.add(added);
+  const Floats before = floats(added.weights()[0].read());
+  const nn::History history = model.fit(x, y, {.epochs = 3, .verbose = nn::Verbose::silent});
+  EXPECT_NE(floats(added.weights()[0].read()), before);
+  EXPECT_NEAR(nn::value_of(model.evaluate(x, y), "loss"), mean(square(model(x) - y)).item<float>(),
+              1e-6);
+  EXPECT_LT(history["loss"].back(), history["loss"].front());
+  model.pop();
+  model.pop();
+  model.add(nn::Dense({.units = 1}));
+  EXPECT_GT(nn::value_of(model.evaluate(x, ones({4, 1})), "loss"), 0);
+}
+
+// A model that another is made of.
+TEST(SequentialChanged, a_change_within_counts_for_the_models_around) {
+  const nn::Sequential inner(
+      {nn::Dense({.units = 4}), nn::Dropout({.rate = 0.5}), nn::Dense({.units = 2})});
+  const nn::Sequential outer({nn::Dense({.units = 3, .input_shape = {2}}), inner});
+  const Tensor x = ones({4, 2});
+  EXPECT_EQ(outer.predict(x).shape(), Shape({4, 2}));
+  inner.pop();
+  EXPECT_EQ(outer.predict(x).shape(), Shape({4, 4}));
+  const nn::Sequential other({nn::Dense({.units = 1, .input_shape = {2}})});  // not its business
+  EXPECT_EQ(outer.predict(x).shape(), outer(x).shape());
+}
+
 TEST(SequentialOfData, copies_and_files_take_any_number_too) {
   const nn::Sequential model = undeclared();
   model.predict(ones({8, 3}));

@@ -117,13 +117,12 @@ TEST(Training, a_log_has_a_line_for_each_epoch) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   EXPECT_EQ(text, "epoch,loss\n0,33\n1,33\n");
-  std::filesystem::remove(path);
   EXPECT_HAS(message_of<IoError>([&] {
-               model.fit(
-                   data.x, data.y,
-                   {.verbose = kSilent, .callbacks = {nn::CSVLogger({"no such folder/log.csv"})}});
+               model.fit(data.x, data.y,
+                         {.verbose = kSilent, .callbacks = {nn::CSVLogger({path + "/log.csv"})}});
              }),
-             "no such folder/log.csv");
+             "tenure_training_log.csv/log.csv");
+  std::filesystem::remove(path);
 }
 
 TEST(Training, a_loss_that_is_no_number_ends_the_fit) {

@@ -154,22 +154,26 @@ class TENURE_API Layer {
   void set_trainable(bool trainable,
                      std::source_location site = std::source_location::current()) const;
   // What a call computes is computed again for the gradient instead of being kept.
-  void set_recompute(bool recompute) const;
+  void set_recompute(bool recompute,
+                     std::source_location site = std::source_location::current()) const;
 
   // Makes the weights, before or without a call. kAny for the batch size.
   void build(const Shape& input, std::source_location site = std::source_location::current()) const;
   bool is_built() const;
   // Of the layer and those in it; trainable ones first, as in Keras.
-  std::vector<Variable> weights() const;
-  std::vector<Variable> trainable_weights() const;
-  std::vector<Variable> non_trainable_weights() const;
+  std::vector<Variable> weights(std::source_location site = std::source_location::current()) const;
+  std::vector<Variable> trainable_weights(
+      std::source_location site = std::source_location::current()) const;
+  std::vector<Variable> non_trainable_weights(
+      std::source_location site = std::source_location::current()) const;
   std::vector<Tensor> get_weights(
       std::source_location site = std::source_location::current()) const;
   void set_weights(const std::vector<Tensor>& values,
                    std::source_location site = std::source_location::current()) const;
   // ValueError before it is built.
   std::int64_t count_params(std::source_location site = std::source_location::current()) const;
-  std::vector<Layer> layers() const;  // those directly in it
+  // Those directly in it.
+  std::vector<Layer> layers(std::source_location site = std::source_location::current()) const;
 
   // Recurrent state, of the layer and those in it.
   void reset_states(std::source_location site = std::source_location::current()) const;

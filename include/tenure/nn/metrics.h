@@ -68,6 +68,7 @@ class TENURE_API Metric {
   void reset(std::source_location site = std::source_location::current()) const;
   std::string name() const;
   Direction direction() const;
+  bool takes_mask() const;  // what a layer masks of the predictions counts for nothing
   std::vector<Variable> variables() const;  // none before the first update
   std::string class_name() const;
   std::string config() const;
@@ -280,6 +281,8 @@ class TENURE_API MetricBase {
   virtual std::shared_ptr<MetricBase> fresh() const = 0;
   virtual std::shared_ptr<MetricBase> resolved(const Loss&, const Shape&) const { return nullptr; }
   virtual Direction direction() const { return Direction::unknown; }
+  // Whether a mask of the predictions is to be part of the weights that update is given.
+  virtual bool takes_mask() const { return false; }
   virtual const char* class_name() const { return "Metric"; }
   virtual std::string config() const;  // its settings as a JSON object
   const std::string& name() const;

@@ -227,8 +227,9 @@ class TENURE_API Model : public Layer {
   Layer get_layer(int index, std::source_location site = std::source_location::current()) const;
   // That it was compiled with.
   Optimizer optimizer(std::source_location site = std::source_location::current()) const;
-  std::string summary() const;  // a table
-  std::string dot() const;      // a picture, for Graphviz
+  // A table, and a picture for Graphviz.
+  std::string summary(std::source_location site = std::source_location::current()) const;
+  std::string dot(std::source_location site = std::source_location::current()) const;
   WeakModel weak() const;
 
   // A whole model: architecture, weights, optimizer. See tenure/nn/files.h for other formats.

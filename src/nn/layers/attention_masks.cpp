@@ -1,3 +1,4 @@
+#include "nn/layer_state.h"
 #include "nn/layers/attention.h"
 #include "tenure/create.h"
 #include "tenure/math.h"
@@ -17,8 +18,35 @@ Tensor query_mask(const std::vector<Tensor>& masks) {
   return masks.empty() ? Tensor() : masks.front();
 }
 
+namespace {
+
+void check_steps(const std::vector<Tensor>& inputs, const Axes& axes) {
+  const auto shape_of_input = [&](std::size_t i) { return spec_of(inputs[i]).shape; };
+  const Shape query = shape_of_input(0), value = shape_of_input(1);
+  const Shape key = inputs.size() > 2 ? shape_of_input(2) : value;
+  for (const std::int64_t axis : axes) {
+    const int at = static_cast<int>(axis);
+    if (key[at] == value[at]) continue;
+    raise<ShapeError>("each key is to have a value: keys are {}, values {}", key, value);
+  }
+  if (inputs.size() <= 3 || axes.rank() != 1) return;
+  const Shape mask = shape_of_input(3);
+  const int at = static_cast<int>(axes[0]);
+  const bool fits = mask.rank() >= 2 && (mask[-2] == query[at] || mask[-2] == 1) &&
+                    (mask[-1] == key[at] || mask[-1] == 1);
+  if (!fits) {
+    raise<ShapeError>(
+        "takes an attention_mask of shape [batch, {}, {}], for queries {} and keys {}, was given "
+        "{}",
+        query[at], key[at], query, key, mask);
+  }
+}
+
+}  // namespace
+
 Tensor mask_of_pairs(const std::vector<Tensor>& inputs, const Call& call, bool use_causal_mask,
                      const Axes& axes) {
+  check_steps(inputs, axes);
   Tensor mask;
   if (const Tensor of_query = call.mask(0); of_query.defined()) mask = expand_dims(of_query, -1);
   for (const std::size_t input : {1, 2}) {

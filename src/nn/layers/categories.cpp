@@ -1,6 +1,7 @@
 #include "nn/layers/categories.h"
 
 #include "core/raise.h"
+#include "nn/layers/common.h"
 #include "tenure/create.h"
 #include "tenure/indexing.h"
 #include "tenure/math.h"
@@ -30,8 +31,7 @@ void check_output_mode(const char* layer, const std::string& mode, const char* a
 Tensor encoded(const Tensor& indices, const std::string& mode, std::int64_t depth, DType dtype,
                const Tensor& weights) {
   const Shape shape = indices.shape();
-  const bool is_index = indices.dtype() == DType::int32 || indices.dtype() == DType::int64;
-  Tensor x = is_index ? indices : cast(indices, DType::int32);
+  Tensor x = as_indices(indices);
   if (mode == "one_hot") {
     if (shape.rank() > 1 && shape[-1] == 1) x = squeeze(std::move(x), {-1});
     return rows_of_one(x, depth, dtype);

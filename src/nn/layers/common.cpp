@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "memory/text.h"
+#include "nn/layer_state.h"
+#include "tenure/indexing.h"
 #include "tenure/math.h"
 
 namespace tenure::nn::detail {
@@ -99,6 +102,33 @@ int axis_of(const Shape& input, std::int64_t axis) {
     raise<ShapeError>("works along axis {}, which an input of {} lacks", axis, input);
   }
   return static_cast<int>(axis < 0 ? axis + input.rank() : axis);
+}
+
+Tensor as_indices(const Tensor& x) {
+  if (x.dtype() == DType::int32 || x.dtype() == DType::int64) return x;
+  return cast(is_floating(x.dtype()) ? where(equal(x, x), x, -1) : x, DType::int32);
+}
+
+void name_index(Error& error, const LayerBase& layer, const char* option, std::int64_t count) {
+  if (error.values().size() < 2) return;
+  const std::int64_t index = error.values()[0].value, position = error.values()[1].value;
+  tenure::detail::edit(error, [&](ErrorRecord& record) {
+    // Of what gather was given, the second is the input.
+    std::erase_if(record.lines, [](const ErrorLine& line) { return line.label == "input 0"; });
+    for (ErrorLine& line : record.lines) {
+      if (line.label == "input 1") line.label = "input 0";
+    }
+    record.lines.insert(record.lines.begin(),
+                        line_of("born", *LayerAccess::state(layer).label.get()));
+    record.op = layer_text(layer);
+    record.problem = fmt::format("index {} at position {} is out of range: {} is {}", index,
+                                 position, option, count);
+    record.remedy =
+        fmt::format("indices go from 0 to {}{}.", count - 1,
+                    index < 0 ? ""
+                              : fmt::format(": this one needs {} {} of {}",
+                                            *option == 'i' ? "an" : "a", option, index + 1));
+  });
 }
 
 Tensor masked(Tensor scores, const Tensor& mask) {

@@ -51,6 +51,12 @@ void check_rank_from(const Shape& input, int least);
 // From 0; an axis that the input lacks is a ShapeError.
 int axis_of(const Shape& input, std::int64_t axis);
 
+// Numbers of rows or classes, which may come as floats: NaN is none of them.
+Tensor as_indices(const Tensor& x);
+// Of an error about an index that gather found out of range: names the layer, and the option that
+// says how many there are.
+void name_index(Error& error, const LayerBase& layer, const char* option, std::int64_t count);
+
 // Scores of which softmax makes 0 where the mask, which may be an empty handle, is false.
 Tensor masked(Tensor scores, const Tensor& mask);
 

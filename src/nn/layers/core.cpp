@@ -115,10 +115,9 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
 
   Tensor call(const Tensor& x, const Call& call) override {
     check_length(x.shape());
-    const bool is_index = x.dtype() == DType::int32 || x.dtype() == DType::int64;
-    Tensor y =
-        telling<ValueError>([this](Error& error) { name_row(error); },
-                            [&] { return gather(table_, is_index ? x : cast(x, DType::int32)); });
+    Tensor y = telling<ValueError>(
+        [this](Error& error) { name_index(error, *this, "input_dim", options_.input_dim); },
+        [&] { return gather(table_, as_indices(x)); });
     add_activity_loss(call, options_.activity_regularizer, y);
     return y;
   }
@@ -149,27 +148,6 @@ class EmbeddingLayer final : public ConfiguredLayer<EmbeddingOptions> {
     if (!fits) {
       raise<ShapeError>("input_length is {}, but was given {}", length, input);
     }
-  }
-
-  // Of an index that the table lacks, which gather calls one of its axis.
-  void name_row(Error& error) const {
-    if (error.values().size() < 2) return;
-    const std::int64_t index = error.values()[0].value, position = error.values()[1].value;
-    tenure::detail::edit(error, [&](tenure::detail::ErrorRecord& record) {
-      // Of what gather was given, the second is the input.
-      std::erase_if(record.lines, [](const ErrorLine& line) { return line.label == "input 0"; });
-      for (ErrorLine& line : record.lines) {
-        if (line.label == "input 1") line.label = "input 0";
-      }
-      record.lines.insert(record.lines.begin(),
-                          line_of("born", *LayerAccess::state(*this).label.get()));
-      record.op = layer_text(*this);
-      record.problem = fmt::format("index {} at position {} is out of range: input_dim is {}",
-                                   index, position, options_.input_dim);
-      record.remedy = fmt::format(
-          "indices go from 0 to {}{}.", options_.input_dim - 1,
-          index < 0 ? "" : fmt::format(": this one needs an input_dim of {}", index + 1));
-    });
   }
 
   Variable table_;

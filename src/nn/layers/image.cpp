@@ -92,7 +92,11 @@ class CategoryEncodingLayer final : public ConfiguredLayer<CategoryEncodingOptio
                         inputs.size(), mode);
     }
     const Tensor weights = inputs.size() == 2 ? inputs[1] : Tensor();
-    return {encoded(inputs[0], mode, options_.num_tokens, options_.dtype, weights)};
+    return telling<ValueError>(
+        [this](Error& error) { name_index(error, *this, "num_tokens", options_.num_tokens); },
+        [&]() -> std::vector<Tensor> {
+          return {encoded(inputs[0], mode, options_.num_tokens, options_.dtype, weights)};
+        });
   }
 };
 

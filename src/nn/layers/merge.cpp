@@ -81,12 +81,14 @@ class MergeLayer final : public ConfiguredLayer<MergeOptions> {
     return {y};
   }
 
-  // What any of the masks leaves out.
-  Tensor compute_mask(const std::vector<Tensor>&, const std::vector<Tensor>& masks) override {
+  // What all of the masks leave out: nothing, where an input has none.
+  Tensor compute_mask(const std::vector<Tensor>& inputs,
+                      const std::vector<Tensor>& masks) override {
+    if (masks.size() != inputs.size()) return {};
     Tensor joined;
     for (const Tensor& mask : masks) {
-      if (!mask.defined()) continue;
-      joined = joined.defined() ? logical_and(std::move(joined), mask) : mask;
+      if (!mask.defined()) return {};
+      joined = joined.defined() ? logical_or(std::move(joined), mask) : mask;
     }
     return joined;
   }

@@ -6,6 +6,7 @@
 #include "tenure/gradient.h"
 #include "tenure/math.h"
 #include "tenure/norm.h"
+#include "tenure/reduce.h"
 
 namespace tenure::nn {
 
@@ -134,13 +135,36 @@ class BatchNormalizationLayer final : public NormalizationLayer<BatchNormalizati
                                .axis = axis_of(x.shape(), options_.axis),
                                .epsilon = options_.epsilon};
     if (!call.training || !trainable()) return batch_norm(x, mean_, variance_, how);
-    auto [output, mean, variance] = batch_norm_training(x, how);
+    auto [output, mean, variance] =
+        call.mask().defined() ? of_steps(x, call.mask(), how) : batch_norm_training(x, how);
     move(mean_, stop_gradient(std::move(mean)));
     move(variance_, stop_gradient(std::move(variance)));
     return output;
   }
 
  private:
+  // By the mean and variance of the steps that a mask leaves.
+  static BatchNormalized of_steps(const Tensor& x, const Tensor& mask,
+                                  const BatchNormOptions& how) {
+    if (mask.rank() != x.rank() - 1) {
+      raise<ShapeError>("takes a mask of every axis but the last, was given {} for inputs {}",
+                        mask.shape(), x.shape());
+    }
+    Axes others;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      if (axis != how.axis) others.push_back(axis);
+    }
+    const Tensor counts = broadcast_to(cast(expand_dims(mask, -1), x.dtype()), x.shape()),
+                 valid = counts > 0;
+    constexpr double kNone = 1e-7;  // as Keras: where nothing is left, the mean is 0
+    const Tensor size = sum(counts, others, {.keep_dims = true}) + kNone;
+    const Tensor mean = sum(where(valid, x, 0), others, {.keep_dims = true}) / size;
+    const Tensor variance =
+        sum(where(valid, square(x - mean), 0), others, {.keep_dims = true}) / size;
+    const auto flat = [](const Tensor& each) { return reshape(each, {-1}); };
+    const Tensor means = flat(mean), variances = flat(variance);
+    return {batch_norm(x, means, variances, how), means, variances};
+  }
   void move(Variable& average, Tensor towards) const {
     const double momentum = options_.momentum;
     average.assign(average * momentum + cast(std::move(towards), average.dtype()) * (1 - momentum));

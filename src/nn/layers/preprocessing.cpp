@@ -286,7 +286,11 @@ class DiscretizationLayer final : public ConfiguredLayer<DiscretizationOptions> 
     }
     const NoComputing in_its_own_dtype;
     const Tensor limits = options_.num_bins ? boundaries_.read() : padded(options_.bin_boundaries);
-    const Tensor bins = reshape(upper_bound(limits, reshape(cast(x, dtype_), {-1})), x.shape());
+    const Tensor values = cast(x, dtype_);
+    const Tensor found = reshape(upper_bound(limits, reshape(values, {-1})), x.shape());
+    // NaN lies beyond all of them, as NumPy sorts it.
+    const Tensor bins =
+        where(equal(values, values), found, full({}, static_cast<double>(count()), found.dtype()));
     if (options_.output_mode == "int") return bins;
     return encoded(bins, options_.output_mode, count() + 1, options_.dtype);
   }

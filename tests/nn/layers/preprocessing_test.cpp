@@ -123,6 +123,9 @@ TEST(PreprocessingLayers, normalization_names_what_does_not_fit_and_learns_nothi
 
 TEST(PreprocessingLayers, discretization_by_boundaries) {
   const nn::Discretization layer({.bin_boundaries = {0, 1, 2}});
+  EXPECT_EQ(layer(tensor({NAN, -1.f, 9.f})).to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{3, 0, 3}))
+      << "as NumPy sorts NaN";
   const Tensor x = tensor({-1.5f, 1.f, 3.4f, 0.5f}, {2, 2});
   const Tensor bins = layer(x);
   EXPECT_EQ(bins.dtype(), DType::int32);
