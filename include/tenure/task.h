@@ -121,6 +121,18 @@ class TENURE_API TaskRun : public std::enable_shared_from_this<TaskRun> {
   bool waiting_ = false;  // for a job: either its end or a cancel wakes it, once
 };
 
+// A task waits for a job for as long as one lives. Refuses a job that cannot end before the task.
+class TENURE_API WaitsFor {
+ public:
+  WaitsFor(const TaskRun& run, const JobBase& job, std::source_location site);
+  ~WaitsFor();
+  WaitsFor(const WaitsFor&) = delete;
+  WaitsFor& operator=(const WaitsFor&) = delete;
+
+ private:
+  const JobBase& waiting_;
+};
+
 // What awaiting a Task, a Job or a turn becomes inside a Task.
 template <class T>
 class TaskAwaiter {
@@ -150,12 +162,15 @@ class JobAwaiter {
       : run_(run), job_(std::move(job)), only_ours_(only_ours), site_(site) {}
   bool await_ready() {
     stop_if_cancelled();
-    return job_.ready(site_);
+    if (job_.ready(site_)) return true;
+    waits_.emplace(run_, *JobAccess::state(job_), site_);
+    return false;
   }
   void await_suspend(std::coroutine_handle<> frame) {
     run_.wait_for(frame, JobAccess::state(job_));
   }
   T await_resume() {
+    waits_.reset();
     stop_if_cancelled();
     return job_.get(site_);
   }
@@ -169,6 +184,7 @@ class JobAwaiter {
   Job<T> job_;
   bool only_ours_;
   std::source_location site_;
+  std::optional<WaitsFor> waits_;
 };
 
 struct NextTurn {};
@@ -415,7 +431,9 @@ auto run_all(std::vector<Task<T>> tasks,
 class TENURE_API TaskLoop {
  public:
   TaskLoop();
-  // Ends the tasks that have not ended where they are. Their jobs give a CancelledError.
+  // Ends the tasks that have not ended where they are. Their jobs give a CancelledError. A task may
+  // destroy the loop it is in: it goes on itself, until run() has brought it to its end or step()
+  // returns.
   ~TaskLoop();
   TaskLoop(const TaskLoop&) = delete;
   TaskLoop& operator=(const TaskLoop&) = delete;
@@ -429,7 +447,8 @@ class TENURE_API TaskLoop {
     return add(detail::hold(detail::checked_function("add", std::move(fn), site)), site);
   }
   bool step();  // lets the next task that is ready go on; false when none is
-  void run();   // until all have ended
+  // Until all have ended; not from within one of them.
+  void run(std::source_location site = std::source_location::current());
   std::size_t unfinished() const;
 
  private:
@@ -461,7 +480,7 @@ template <class T>
 T run(Task<T> task, std::source_location site) {
   TaskLoop loop;
   Job<T> job = loop.add(std::move(task), detail::TaskHome::callers, site);
-  loop.run();
+  loop.run(site);
   return job.get(site);
 }
 template <detail::MakesTask F>

@@ -66,7 +66,7 @@ class Builder {
   }
   Code::Buffer& buffer_of(std::uint32_t place) { return code_.buffers[code_.places[place].buffer]; }
 
-  // Inputs are row-major when a call begins; captures lie as they lay.
+  // Inputs are row-major when a call begins, but for views that the graph knows of.
   void place_given() {
     code_.places.resize(graph_.values.size());
     const auto place_in = [&](Where where, std::size_t index, ValueId value) {
@@ -92,7 +92,7 @@ class Builder {
       return;
     }
     const ControlAttrs* control = control_attrs(node);
-    const ops::Kernel* kernel = control == nullptr ? &kernel_for(node) : nullptr;
+    const ops::Kernel* kernel = control == nullptr ? kernel_of(graph_, node) : nullptr;
     std::vector<std::uint32_t> in;
     for (std::size_t i = 0; i < node.in.size(); ++i) {
       const bool accepted = ops::accepts(*node.op, node.attrs.ref(), i, bytes_.layout(node.in[i]),
@@ -108,12 +108,6 @@ class Builder {
     } else {
       add_step(node.op, *kernel, &node, in, node.out);
     }
-  }
-
-  const ops::Kernel& kernel_for(const Node& node) const {
-    if (const ops::Kernel* kernel = kernel_of(graph_, node)) return *kernel;
-    raise<DtypeError>("{}: not defined for {}: cast the input first", node.op->name,
-                      graph_.values[node.in.empty() ? node.out[0] : node.in[0]].dtype);
   }
 
   std::uint32_t new_buffer(ValueId value) {

@@ -25,6 +25,7 @@ std::shared_ptr<const Graph> lifted(Graph graph, bool with_assigned) {
     if (use.read) graph.inputs.push_back(*use.read);
     if (use.assigned && with_assigned) graph.results.push_back(*use.assigned);
   }
+  graph.given_views.clear();  // a body is given what it reads row-major
   graph.captures.clear();
   graph.variables.clear();
   // What no result needs, the call leaves out; so does whoever computes it again.

@@ -62,16 +62,14 @@ std::string with_word(const std::string& text, std::int64_t number, std::string_
   return changed + text.substr(from);
 }
 
-TracedGraph trace_at(const NewCall& call, std::span<const Shape> shapes, detail::FreeSizes* free,
+TracedGraph trace_at(const NewCall& call, std::span<const Layout> layouts, detail::FreeSizes* free,
                      bool check_escapes) {
   TracedGraph traced;
   Trace tracing(call.function, check_escapes);
   if (free != nullptr) free->trace = tracing.id();
   std::vector<Tensor> symbols;
-  symbols.reserve(shapes.size());
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    symbols.push_back(tracing.add_input(shapes[i], call.in[i].dtype(), call.site));
-  }
+  symbols.reserve(layouts.size());
+  for (const Layout& layout : layouts) symbols.push_back(tracing.add_input(layout, call.site));
   std::vector<Tensor> results =
       call.tracing.trace(call.tracing.object, std::move(symbols), traced.result_shape);
   traced.graph = tracing.finish(results, call.site);
@@ -87,8 +85,14 @@ std::vector<Shape> shapes_of(std::span<const Tensor> in) {
 
 }  // namespace
 
+// As the arguments lie. What a result may be written over is row-major.
 TracedGraph trace_call(const NewCall& call) {
-  return trace_at(call, shapes_of(call.in), nullptr, call.check_escapes);
+  std::vector<Layout> layouts;
+  for (const Tensor& x : call.in) layouts.push_back(detail::Access::header(x)->layout);
+  for (const std::size_t i : call.donated) {
+    layouts[i] = contiguous_layout(layouts[i].shape, layouts[i].dtype);
+  }
+  return trace_at(call, layouts, nullptr, call.check_escapes);
 }
 
 // The traces that a template is made of.
@@ -176,7 +180,11 @@ class FreeDims::Probing {
     }
     const detail::Meanwhile meanwhile(detail::context().free, &free);
     const auto trace = [&]() -> const Probe& {
-      TracedGraph traced = trace_at(call_, shapes, &free, call_.check_escapes && probes_.empty());
+      std::vector<Layout> layouts;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        layouts.push_back(contiguous_layout(shapes[i], call_.in[i].dtype()));
+      }
+      TracedGraph traced = trace_at(call_, layouts, &free, call_.check_escapes && probes_.empty());
       if (probes_.empty()) result_shape_ = std::move(traced.result_shape);
       return probes_.emplace_back(Probe{sizes, std::move(traced.graph)});
     };

@@ -30,6 +30,7 @@ namespace tenure::graph {
 struct NewCall {
   const detail::LabelRef& function;
   std::span<const Tensor> in;
+  std::span<const std::size_t> donated;
   std::span<const std::int64_t> kinds;  // the signature without the tensors' sizes
   const detail::Tracing& tracing;
   bool check_escapes = false;

@@ -31,7 +31,7 @@ struct Entry {
   std::vector<std::int64_t> words;
   std::vector<PlainArgument> plain;
   std::vector<std::shared_ptr<const void>> plain_values;  // what those point at
-  std::vector<graph::Value> arguments;
+  std::vector<Layout> arguments;
   std::shared_ptr<graph::Program> program;
   std::shared_ptr<void> result_shape;
   std::uint64_t hits = 0;
@@ -47,8 +47,9 @@ struct Entry {
 
 std::string signature_of(const Entry& entry) {
   std::string text;
-  for (const graph::Value& value : entry.arguments) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", value.dtype, value.shape);
+  for (const Layout& argument : entry.arguments) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", argument.dtype, argument.shape);
+    if (!argument.contiguous) text += fmt::format(" with strides {}", argument.strides);
   }
   return text;
 }
@@ -131,10 +132,14 @@ std::string what_changes(const std::list<Entry>& entries, const std::string& adv
   for (std::size_t a = 0; a < first.arguments.size(); ++a) {
     std::set<DType> dtypes;
     std::set<int> ranks;
+    std::set<std::vector<std::int64_t>> strides;  // none of what is row-major
     for (const Entry& entry : entries) {
       if (entry.arguments.size() != first.arguments.size()) continue;
       dtypes.insert(entry.arguments[a].dtype);
       ranks.insert(entry.arguments[a].shape.rank());
+      const Layout& layout = entry.arguments[a];
+      strides.emplace(layout.strides.begin(),
+                      layout.contiguous ? layout.strides.begin() : layout.strides.end());
     }
     if (dtypes.size() > 1) {
       return fmt::format("the dtype of argument {} kept changing: cast it before the call", a);
@@ -156,6 +161,11 @@ std::string what_changes(const std::list<Entry>& entries, const std::string& adv
           advice.empty() ? "pad it to a few sizes, or in a function of your own declare it free "
                            "with input({dyn, ...})"
                          : advice);
+    }
+    if (strides.size() > 1) {
+      return fmt::format(
+          "argument {} is a view that kept lying otherwise in memory: call it with contiguous(...)",
+          a);
     }
   }
   return "an argument that is no tensor kept changing: each of its values has its own trace";
@@ -208,9 +218,9 @@ Entry make_entry(FunctionState& state, const Key& key, std::span<const Tensor> i
     plain.value = entry.plain_values.back().get();
     entry.plain.push_back(plain);
   }
-  for (const Tensor& x : in) entry.arguments.push_back({x.shape(), x.dtype()});
-  const graph::NewCall call{state.label, in, key.kinds(), tracing, escapes_checked(state.options),
-                            site};
+  for (const Tensor& x : in) entry.arguments.push_back(Access::header(x)->layout);
+  const graph::NewCall call{
+      state.label, in, donated, key.kinds(), tracing, escapes_checked(state.options), site};
   std::optional<graph::TracedGraph> traced;
   // Templates are found by words: where equality must decide, each size is traced.
   if (state.free_dims.any_declared() && key.plain().empty()) {
@@ -267,9 +277,15 @@ FunctionState& checked(const std::shared_ptr<FunctionState>& state, const char* 
 void Key::add(const Tensor& tensor) {
   if (!tensor.defined()) return add(std::int64_t{-1});  // no call with it comes far
   const Header& header = *Access::header(tensor);
-  add(static_cast<std::int64_t>(header.device.type) << 16 |
-      static_cast<std::int64_t>(header.layout.dtype) << 8 | header.layout.shape.rank());
-  for (const std::int64_t dim : header.layout.shape) words_.push_back(dim);
+  const Layout& layout = header.layout;
+  const std::int64_t kind = static_cast<std::int64_t>(header.device.type) << 16 |
+                            static_cast<std::int64_t>(layout.dtype) << 8 | layout.shape.rank();
+  constexpr std::int64_t kIsView = std::int64_t{1} << 32;
+  kinds_.push_back(kind);
+  words_.push_back(layout.contiguous ? kind : kind | kIsView);
+  for (const std::int64_t dim : layout.shape) words_.push_back(dim);
+  if (layout.contiguous) return;
+  for (const std::int64_t stride : layout.strides) words_.push_back(stride);
 }
 
 void Key::add(std::string_view text) {

@@ -37,6 +37,12 @@ struct Node {
   bool unrecorded = false;  // tapes do not see it (ops/unrecorded.h)
 };
 
+// An argument that is not row-major: how it lies, from its first element on.
+struct GivenView {
+  ValueId value = 0;
+  Layout layout;
+};
+
 // An eager tensor that the function uses, held as a saved value.
 struct Capture {
   std::shared_ptr<const detail::Saved> saved;
@@ -75,6 +81,7 @@ struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
+  std::vector<GivenView> given_views;  // of inputs
   std::vector<ValueId> results;
   std::vector<Capture> captures;
   std::vector<Constant> constants;

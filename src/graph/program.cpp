@@ -26,9 +26,11 @@ using detail::StorageRef;
 
 namespace {
 
-// The bytes of an argument, row-major, held.
-StorageRef bytes_held(const Tensor& x, std::byte*& data, std::source_location site) {
-  const Tensor whole = Access::header(x)->layout.contiguous ? x : contiguous(Arg(x, site));
+// The bytes of an argument, held: as it lies, or row-major.
+StorageRef bytes_held(const Tensor& x, bool as_it_lies, std::byte*& data,
+                      std::source_location site) {
+  const bool fits = as_it_lies || Access::header(x)->layout.contiguous;
+  const Tensor whole = fits ? x : contiguous(Arg(x, site));
   const detail::Pin pin(whole, "call", site);
   detail::retain(pin->storage);
   data = pin->storage->data +
@@ -244,7 +246,8 @@ class Program::Call {
         raise_unusable(header, context_, function, static_cast<int>(i), argument_copies(in, i),
                        site_);
       }
-      frame_->held.push_back(bytes_held(in[i], frame_->inputs[i], site_));
+      const bool is_view = !code_.places[graph().inputs[i]].layout.contiguous;
+      frame_->held.push_back(bytes_held(in[i], is_view, frame_->inputs[i], site_));
     }
     variables_ = frame_->held.size();
     for (const VariableUse& use : graph().variables) {

@@ -13,6 +13,7 @@
 #include "memory/warn.h"
 #include "ops/recorder.h"
 #include "ops/reseed.h"
+#include "ops/views.h"
 #include "tensor/variable_state.h"
 
 namespace tenure::graph {
@@ -63,9 +64,12 @@ Tensor Trace::symbol(Layout layout, detail::For whom, const char* op, std::sourc
   return symbols_.back();
 }
 
-Tensor Trace::add_input(const Shape& shape, DType dtype, std::source_location site) {
-  Tensor input = symbol(contiguous_layout(shape, dtype), For::library, "argument", site);
-  graph_.inputs.push_back(Access::header(input)->value);
+Tensor Trace::add_input(Layout layout, std::source_location site) {
+  layout.offset = 0;
+  Tensor input = symbol(layout, For::library, "argument", site);
+  const ValueId value = Access::header(input)->value;
+  graph_.inputs.push_back(value);
+  if (!layout.contiguous) graph_.given_views.push_back({value, std::move(layout)});
   return input;
 }
 
@@ -120,8 +124,7 @@ Tensor Trace::capture(Header& header, std::source_location site) {
     const std::lock_guard lock(detail::storage_moves());
     move_holder(*saved.get(), nullptr);
   }
-  Tensor stand = symbol(contiguous_layout(header.layout.shape, header.layout.dtype), For::library,
-                        "capture", site, header.value_id);
+  Tensor stand = symbol(header.layout, For::library, "capture", site, header.value_id);
   const ValueId value = Access::header(stand)->value;
   graph_.captures.push_back({std::make_shared<const detail::Saved>(std::move(saved)), value});
   captured_.emplace(header.id, value);
@@ -215,7 +218,13 @@ Tensor Trace::read(const std::shared_ptr<detail::VariableState>& variable,
 
 void Trace::assign(const std::shared_ptr<detail::VariableState>& variable, const Tensor& value,
                    std::source_location site) {
-  const Tensor stand = stand_in(value, "assign", -1, site);
+  Tensor stand = stand_in(value, "assign", -1, site);
+  if (const Layout& layout = Access::header(stand)->layout; !layout.contiguous) {
+    Layout row_major = contiguous_layout(layout.shape, layout.dtype);
+    Tensor copy;
+    add_node(ops::kCopy, {&stand, 1}, {}, site, {&row_major, 1}, {&copy, 1}, For::library);
+    stand = std::move(copy);
+  }
   use_of(variable).assigned = Access::header(stand)->value;
 }
 

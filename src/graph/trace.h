@@ -39,7 +39,10 @@ class Trace final : public ops::Tracer {
   static Trace* current() { return static_cast<Trace*>(detail::context().trace); }
 
   // An argument: a symbolic tensor.
-  Tensor add_input(const Shape& shape, DType dtype, std::source_location site);
+  Tensor add_input(const Shape& shape, DType dtype, std::source_location site) {
+    return add_input(contiguous_layout(shape, dtype), site);
+  }
+  Tensor add_input(Layout layout, std::source_location site);
   std::uint64_t id() const { return id_; }
   // The graph of what was traced, with these results.
   Graph finish(std::span<Tensor> results, std::source_location site);

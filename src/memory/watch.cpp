@@ -230,7 +230,14 @@ struct GrowthWatch::State {
                         0,
                         detail::live_bytes(session),
                         growing_sites};
-    if (growing()) report.bytes_per_iteration = bytes_each;
+    if (!growing()) return report;
+    report.bytes_per_iteration = bytes_each;
+    Census census = take_census(session);
+    for (GrowingSite& at : report.sites) {
+      const SiteCount& now = census[{at.site.file_name(), at.site.line(), at.op, at.owner}];
+      at.tensors = now.holders;
+      at.bytes = now.bytes;
+    }
     return report;
   }
 

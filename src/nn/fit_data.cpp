@@ -173,8 +173,7 @@ FitData fit_data(const Model& model, const std::vector<Tensor>& x, const std::ve
   }
   if (validation) validation = validation_data(model, *validation, options);
   if (options.shuffle.value_or(!has_state(model))) examples = examples.shuffle();
-  Dataset batches =
-      in_batches(model, examples, options.batch_size, "fit", options.steps_per_epoch);
+  Dataset batches = in_batches(model, examples, options.batch_size, "fit", options.steps_per_epoch);
   (void)limited(batches, options.steps_per_epoch, "fit", "steps_per_epoch");
   return {std::move(batches), std::move(validation)};
 }

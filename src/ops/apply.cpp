@@ -143,6 +143,14 @@ KernelView bytes_of(const Header& header) {
     raise_no_kernel(op, device, dtype);
   return kernel;
 }
+[[gnu::always_inline]] inline const Kernel& kernel_for(const OpDef& op, Device device,
+                                                       std::span<const Layout* const> in,
+                                                       std::span<const Layout> out) {
+  return kernel_for(op, device,
+                    op.dispatch_on == OpDef::kOutput0
+                        ? out[0].dtype
+                        : in[static_cast<std::size_t>(op.dispatch_on)]->dtype);
+}
 
 // Row-major copies of inputs whose strides the kernel does not take. Memory of the op, no tensors.
 struct Copies {
@@ -173,11 +181,18 @@ StorageRef result_storage(const Context& context, const OpDef& op, const PinnedI
   return StorageRef(detail::allocate_storage(device, layout.nbytes(), context.session));
 }
 
+// Whether a result is a view of its input's bytes; `layout` then says how. It is a row-major copy
+// otherwise.
+bool lies_over(const OpDef& op, const Layout& in, AttrsRef attrs, Layout& layout) {
+  if (!op.view(in, attrs, layout)) return false;
+  layout.contiguous = is_contiguous(layout.shape, layout.strides);
+  return true;
+}
+
 // A result that is a view of the input's bytes, or of a row-major copy of them.
 StorageRef view_storage(const Context& context, const detail::RunningOp& running, const OpDef& op,
                         Header& in, AttrsRef attrs, Layout& layout) {
-  if (op.view(in.layout, attrs, layout)) {
-    layout.contiguous = is_contiguous(layout.shape, layout.strides);
+  if (lies_over(op, in.layout, attrs, layout)) {
     detail::retain(in.storage);
     return StorageRef(in.storage);
   }
@@ -207,10 +222,7 @@ struct KernelCall {
                                     const PinnedInputs<n>& in, AttrsRef attrs,
                                     std::span<const Layout> layouts)
       : device(in.size() > 0 ? in[0].device : Device{}),
-        kernel(kernel_for(op, device,
-                          op.dispatch_on == OpDef::kOutput0
-                              ? layouts[0].dtype
-                              : in[static_cast<std::size_t>(op.dispatch_on)].layout.dtype)),
+        kernel(kernel_for(op, device, in.layouts(), layouts)),
         from(in.size()),
         to(layouts.size()) {
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -295,7 +307,8 @@ template <std::size_t n, std::size_t results>
   watch.end(running, from, to);
 }
 
-// Inside a trace: the same steps, with a node in place of a kernel.
+// Inside a trace: the same steps, with a node in place of a kernel, which must be there, and of
+// bytes, which lie as they would.
 [[gnu::noinline]] void trace_into(Context& context, const OpDef& op, std::span<Tensor> in,
                                   AttrsRef attrs, std::source_location site,
                                   std::span<Tensor> out) {
@@ -315,6 +328,11 @@ template <std::size_t n, std::size_t results>
   SmallVector<Layout, 1> layouts(out.size());
   Infer infer{op.name, from, attrs, layouts};
   op.infer(infer);
+  if (op.view != nullptr) {
+    lies_over(op, *from[0], attrs, layouts[0]);
+  } else if (has_index(op)) {
+    kernel_for(op, in.empty() ? Device{} : Access::header(in[0])->device, from, layouts);
+  }
   Recording recording(context, op, in, attrs, site);
   trace.append(op, in, attrs, site, layouts, out);
   recording.finish(out);

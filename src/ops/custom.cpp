@@ -84,6 +84,9 @@ Family custom_ops() {
 Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor>&)>& forward,
                        const std::vector<Tensor>& inputs, std::source_location site) {
   detail::check_function("custom_gradient", forward, site, "the function of the value");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    detail::checked(inputs[i], "custom_gradient", static_cast<int>(i), site);
+  }
   detail::Context& context = detail::context();
   CustomResult result;
   {
@@ -95,6 +98,13 @@ Tensor custom_gradient(const std::function<CustomResult(const std::vector<Tensor
       for (Tensor& input : own_inputs) input = input.clone(site);
     }
     result = forward(own_inputs);
+  }
+  if (!result.value.defined()) {
+    throw ValueError(
+        describe("custom_gradient: the value that was returned is an empty handle (default-made "
+                 "or moved from)")
+            .told({detail::used_line(site, "custom_gradient")},
+                  "return CustomResult{value, [=](Tensor dy) { ... }}."));
   }
   if (!result.gradient) {
     throw ValueError(describe("custom_gradient: no gradient function was returned")

@@ -163,6 +163,12 @@ void JobBase::wait(std::source_location site) {
                          .told({{"started", site_text(started), "add"}, used_line(site, "wait")},
                                "co_await the job: then the loop goes on with it meanwhile."));
   }
+  if (runs_here(*this)) {
+    throw ValueError(
+        describe("wait: the job's task is in the middle of this very call, and would never end")
+            .told({{"started", site_text(started), ""}, used_line(site, "wait")},
+                  "wait for it outside of the task."));
+  }
   const WaitingHere waiting;
   finished.wait(0, std::memory_order_acquire);
 }

@@ -1,20 +1,35 @@
-// The loops whose tasks this thread is running, one within the other.
+// The tasks that this thread is in, one within the other, and the loops that run them.
 #pragma once
 
+#include <cstdint>
+
 #include "memory/context.h"
+#include "tenure/job.h"
 
 namespace tenure::detail {
 
-class RunningLoop {
+class RunningHere {
  public:
-  explicit RunningLoop(const void* loop);
+  // A loop's run() returns only when all its tasks have ended, its step() at once.
+  enum class What : std::uint8_t { task, run, step };
+  RunningHere(What what, const void* which);
+
+  What what() const { return what_; }
+  const void* which() const { return which_; }
+  const RunningHere* outer() const { return innermost_.outer(); }
+  bool is(const JobBase& job) const;  // the job's task, or the loop that this is in
 
  private:
-  friend bool runs_here(const void* loop);
-  const void* loop_;
-  Meanwhile<RunningLoop*> innermost_;
+  const What what_;
+  const void* const which_;  // a task's job, or a loop
+  Meanwhile<const RunningHere*> innermost_;
 };
 
-bool runs_here(const void* loop);  // false for null
+// Whether this thread is in a loop: false for null.
+bool runs_here(const void* loop);
+// Whether a job's task, or the loop that it is in, waits for this thread to return to it.
+bool runs_here(const JobBase& job);
+// Whether the task that this thread is in would keep a job from ending if it waited for it.
+bool is_kept_from_ending(const JobBase& job);
 
 }  // namespace tenure::detail

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <functional>
+#include <iterator>
 #include <mutex>
 
 #include "core/raise.h"
@@ -15,8 +17,6 @@
 namespace tenure {
 namespace detail {
 namespace {
-
-thread_local RunningLoop* t_loops = nullptr;
 
 std::exception_ptr cancelled_error(JobBase& job, bool loop_ended = false) {
   std::vector<Line> lines;
@@ -45,17 +45,6 @@ class BackgroundExecutor final : public TaskExecutor {
 };
 
 }  // namespace
-
-RunningLoop::RunningLoop(const void* loop) : loop_(loop), innermost_(t_loops, this) {}
-
-bool runs_here(const void* loop) {
-  if (loop == nullptr) return false;
-  for (const RunningLoop* running = t_loops; running != nullptr;
-       running = running->innermost_.outer()) {
-    if (running->loop_ == loop) return true;
-  }
-  return false;
-}
 
 // The context a task carries. Between its turns nobody points at it.
 struct TaskRun::Home {
@@ -136,6 +125,7 @@ bool TaskRun::go_on() {
   begun_ = true;
   {
     const Installed installed(home_->context);
+    const RunningHere running(RunningHere::What::task, job_.get());
     while (next_) std::exchange(next_, nullptr).resume();
   }
   if (ended_) {
@@ -193,13 +183,14 @@ void TaskRun::end(std::exception_ptr unfinished) {
 
 }  // namespace detail
 
+using detail::RunningHere;
 using detail::TaskRun;
 
 class TaskLoop::Queue final : public detail::TaskExecutor {
  public:
   void post(std::shared_ptr<TaskRun> run) override {
     const std::lock_guard lock(mutex_);
-    if (closed_) return;
+    if (closed_ && std::ranges::find(unfinished_, run) == unfinished_.end()) return;
     ready_.push_back(std::move(run));
     tell();
   }
@@ -227,21 +218,45 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
       changes_.wait(changes, std::memory_order_acquire);
     }
   }
-  void ended(const std::shared_ptr<TaskRun>& run) {
+  // A turn of a task's; true if it has ended.
+  bool go_on(const std::shared_ptr<TaskRun>& run) {
+    {
+      const std::lock_guard lock(mutex_);
+      running_.push_back(run);
+    }
+    const bool ended = run->go_on();
     const std::lock_guard lock(mutex_);
-    std::erase(unfinished_, run);
-    tell();
+    std::erase(running_, run);
+    if (ended) {
+      std::erase(unfinished_, run);
+      tell();
+    }
+    return ended;
   }
   std::vector<std::shared_ptr<TaskRun>> unfinished() const {
     const std::lock_guard lock(mutex_);
     return unfinished_;
   }
-  // Gives up the tasks that have not ended: each of them holds the queue.
-  std::vector<std::shared_ptr<TaskRun>> close() {
+  // The loop is gone: ends the tasks that have not ended, each of which holds the queue, but for
+  // those in the middle of their turn.
+  void close() {
+    std::vector<std::shared_ptr<TaskRun>> given_up;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto runs = [this](const std::shared_ptr<TaskRun>& run) {
+        return std::ranges::find(running_, run) != running_.end();
+      };
+      closed_ = true;
+      std::erase_if(ready_, std::not_fn(runs));
+      std::ranges::copy_if(unfinished_, std::back_inserter(given_up), std::not_fn(runs));
+      std::erase_if(unfinished_, std::not_fn(runs));
+      tell();
+    }
+    for (const std::shared_ptr<TaskRun>& run : given_up) run->abandon();
+  }
+  bool is_closed() const {
     const std::lock_guard lock(mutex_);
-    closed_ = true;
-    ready_.clear();
-    return std::exchange(unfinished_, {});
+    return closed_;
   }
 
  private:
@@ -261,14 +276,13 @@ class TaskLoop::Queue final : public detail::TaskExecutor {
       0};  // waited for; a condition variable would not outlive a fork
   std::deque<std::shared_ptr<TaskRun>> ready_;
   std::vector<std::shared_ptr<TaskRun>> unfinished_;
+  std::vector<std::shared_ptr<TaskRun>> running_;  // one within the other
   bool closed_ = false;
 };
 
 TaskLoop::TaskLoop() : queue_(std::make_shared<Queue>()) {}
 
-TaskLoop::~TaskLoop() {
-  for (const std::shared_ptr<TaskRun>& run : queue_->close()) run->abandon();
-}
+TaskLoop::~TaskLoop() { queue_->close(); }
 
 void TaskLoop::add(std::shared_ptr<TaskRun> run) {
   run->job()->loop = queue_.get();
@@ -279,28 +293,36 @@ std::shared_ptr<detail::TaskExecutor> TaskLoop::executor() const { return queue_
 
 std::size_t TaskLoop::unfinished() const { return queue_->unfinished().size(); }
 
+// A task's turn may destroy the loop: what runs it holds on to the queue alone.
+
 bool TaskLoop::step() {
-  const std::shared_ptr<TaskRun> run = queue_->next();
+  const std::shared_ptr<Queue> queue = queue_;
+  const std::shared_ptr<TaskRun> run = queue->next();
   if (run == nullptr) return false;
-  const detail::RunningLoop running(queue_.get());
-  if (run->go_on()) queue_->ended(run);
+  const RunningHere running(RunningHere::What::step, queue.get());
+  queue->go_on(run);
+  if (queue->is_closed()) queue->close();  // nobody else will go on with it
   return true;
 }
 
-void TaskLoop::run() {
-  const detail::RunningLoop running(queue_.get());
-  while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
-    if (run->go_on()) queue_->ended(run);
+void TaskLoop::run(std::source_location site) {
+  const std::shared_ptr<Queue> queue = queue_;
+  if (detail::runs_here(queue.get())) {
+    throw ValueError(
+        describe("run: one of the TaskLoop's own tasks calls it, and would wait for itself to end")
+            .told({detail::used_line(site, "run")},
+                  "co_await the jobs of the other tasks, or next_turn(): the loop goes on with "
+                  "them meanwhile."));
   }
+  const RunningHere running(RunningHere::What::run, queue.get());
+  while (const std::shared_ptr<TaskRun> run = queue->wait()) queue->go_on(run);
 }
 
 void TaskLoop::run_or_cancel() {
-  const detail::RunningLoop running(queue_.get());
+  const RunningHere running(RunningHere::What::run, queue_.get());
   std::shared_ptr<TaskRun> first;
   while (const std::shared_ptr<TaskRun> run = queue_->wait()) {
-    if (!run->go_on()) continue;
-    queue_->ended(run);
-    if (first != nullptr || !run->failed()) continue;
+    if (!queue_->go_on(run) || first != nullptr || !run->failed()) continue;
     first = run;
     for (const std::shared_ptr<TaskRun>& other : queue_->unfinished()) other->job()->cancel({});
   }

@@ -421,6 +421,43 @@ TEST(Tape, custom_gradient_replaces_the_real_one) {
              "custom_gradient: 0 gradients for 1 inputs");
 }
 
+TEST(Tape, custom_gradient_of_no_value_is_refused) {
+  const auto no_value = [](const Tensor& x) {
+    return custom_gradient(
+        [](const std::vector<Tensor>&) {
+          return CustomResult{{}, [](const Tensor& dy) { return std::vector{dy}; }};
+        },
+        {x});
+  };
+  const auto refused = [](auto&& call) {
+    EXPECT_HAS(message_of<ValueError>(call),
+               "custom_gradient: the value that was returned is an empty handle");
+  };
+  const Tensor x = tensor({1.f, -2.f});
+  refused([&] { no_value(x); });
+  refused([&] {
+    GradientTape tape;
+    tape.watch(x);
+    no_value(x);
+  });
+  Function f = function("step", no_value);
+  refused([&] { f(x); });
+}
+
+TEST(Tape, custom_gradient_counts_the_inputs_that_it_was_given) {
+  const auto of_empty = [](const Tensor& x) {
+    return custom_gradient(
+        [](const std::vector<Tensor>& in) {
+          return CustomResult{in[0] * 2.f, [](const Tensor& dy) { return std::vector{dy, dy}; }};
+        },
+        {x, Tensor()});
+  };
+  const Tensor x = tensor({1.f, -2.f});
+  Function f = function("step", of_empty);
+  EXPECT_HAS(message_of<ValueError>([&] { of_empty(x); }), "custom_gradient: input 1");
+  EXPECT_HAS(message_of<ValueError>([&] { f(x); }), "custom_gradient: input 1");
+}
+
 TEST(Tape, gradients_are_born_at_the_users_line) {
   const Tensor x = tensor({1.f, 2.f});
   GradientTape tape;

@@ -46,6 +46,24 @@ TEST(GrowthWatch, names_the_line_whose_tensors_become_more_each_iteration) {
   EXPECT_DOUBLE_EQ(report.bytes_per_iteration, 400);
 }
 
+TEST(GrowthWatch, reports_what_is_alive_when_it_is_asked) {
+  Warnings warnings;
+  GrowthWatch watch({.iterations = 5});
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 30; ++i) {
+    kept.push_back(zeros({100}));
+    watch.step();
+  }
+  ASSERT_EQ(watch.report().sites.size(), 1u);
+  EXPECT_EQ(watch.report().sites[0].tensors, 30u);
+  EXPECT_EQ(watch.report().sites[0].bytes, 30u * 400);
+  kept.resize(3);
+  EXPECT_EQ(watch.report().sites[0].tensors, 3u);
+  EXPECT_HAS(watch.report().text(), "3 alive (1200 bytes)");
+  kept.clear();
+  EXPECT_EQ(watch.report().sites[0].tensors, 0u);
+}
+
 TEST(GrowthWatch, warns_after_as_many_rises_as_it_was_told) {
   Warnings warnings;
   GrowthWatch watch({.iterations = 5, .warm_up = 3});

@@ -199,6 +199,8 @@ const std::vector<OpRow>& view_ops() {
        interpret_reverse, true},
       {"clone", 3, draw_like<is_any>, [](Tensors in, S) { return in[0].clone(); }, same_order, true,
        true, "{0}.clone()"},
+      {"contiguous", 3, draw_like<is_any>,
+       [](Tensors in, S) { return contiguous(std::move(in[0])); }, same_order, true, true},
   };
   return rows;
 }

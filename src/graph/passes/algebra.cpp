@@ -3,6 +3,9 @@
 // What is not here is as deliberate: x + 0 turns -0 into 0, and so does a sum over one element; x *
 // 0 is not 0 for an infinity; complex numbers times 1 add products with 0. Transposed operands of a
 // matrix product are views, which its kernel takes as they are.
+//
+// A value that was computed is row-major, and what stands in for it must be: a product sums in
+// another order where an operand lies otherwise. So `x * 1` stays where x is a transposed view.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -54,6 +57,7 @@ class Known {
 
   const Value& value(ValueId value) const { return graph_.values[value]; }
   const Node* maker(ValueId value) const { return makers_[value]; }
+  bool is_row_major(ValueId value) const { return seen_[value].layout.contiguous; }
 
   // Whether all elements of a value are this number (0 is not -0).
   bool is_all(ValueId value, double number) const {
@@ -153,7 +157,8 @@ constexpr std::array kRules{view_shown_already, number_that_changes_nothing, neg
 std::optional<ValueId> same_value(Known& known, const Node& node) {
   if (!is_plain(node)) return {};
   for (const AlgebraRule rule : kRules) {
-    if (const auto same = rule(known, node)) return same;
+    const auto same = rule(known, node);
+    if (same && (node.op->view != nullptr || known.is_row_major(*same))) return same;
   }
   return {};
 }

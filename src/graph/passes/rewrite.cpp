@@ -54,6 +54,7 @@ void see_whole(const Graph& graph, ValueId value, std::vector<Seen>& seen) {
 std::vector<Seen> see_given(const Graph& graph) {
   std::vector<Seen> seen(graph.values.size());
   for (const ValueId value : graph.inputs) see_whole(graph, value, seen);
+  for (const GivenView& view : graph.given_views) seen[view.value].layout = view.layout;
   for (const Constant& constant : graph.constants) see_whole(graph, constant.value, seen);
   for (const VariableUse& use : graph.variables) {
     if (use.read) see_whole(graph, *use.read, seen);
