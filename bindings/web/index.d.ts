@@ -1,6 +1,8 @@
 /**
  * Tells the life of every tensor of a TensorFlow.js program in the browser, on any backend.
  */
+import type {HeldRow as Held} from './held/index.js';
+
 /**
  * Records the life of every tensor from now on, so that errors tell it; `explain(false)` stops that.
  * `tf` is TensorFlow.js, or an array of its packages with tfjs-core among them; by default it is the
@@ -14,15 +16,9 @@ export type {Growth, LeakGroup, Leaks, Mark, Site} from './core/told.js';
 /** Records what happens until close(), which gives the file for `tenure report`. */
 export declare function record(): {close(): Blob};
 
-/** Bytes that a backend has, beside what `tf.memory()` says. */
-export interface Held {
-  backend: string;
-  name: string;
-  live: number;
-  pooled: number;
-  total: number;
-}
+/** What the backends hold, beside what `tf.memory()` says: numbers are bytes. */
 export declare function held(): Held[];
+export type {Held};
 
 export interface PanelOptions {
   /** What opens and closes it; null for no key. */

@@ -45,4 +45,13 @@ export type Attributes = Record<string, number | boolean | string | number[]>;
  */
 export declare function nativeLayers(enable?: boolean): boolean;
 
+/** Why the package cannot be loaded here: what `require` or `import` of it throws. */
+export interface LoadError extends Error {
+  readonly name: 'LoadError';
+  readonly code: 'LoadError';
+  readonly reason: 'bundled'|'platform'|'system'|'files'|'tfjs';
+  /** What was thrown before, if anything was. */
+  readonly cause?: unknown;
+}
+
 export * from './explain';

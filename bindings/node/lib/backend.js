@@ -25,6 +25,11 @@ class Data {
     this.strings = null;
     this.casts = null; // to the dtypes of tensors that call it something else, by them
   }
+
+  // A tensor may be written as JSON, and this is all around it.
+  toJSON() {
+    return {};
+  }
 }
 
 const CAST = bridge.op('cast');

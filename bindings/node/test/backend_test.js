@@ -50,6 +50,31 @@ test('every kernel that tfjs-core names is there', () => {
   for (const name of [...names, ...more]) assert(core.getKernel(name, 'tenure'), name);
 });
 
+test('a window larger than what it slides over gives nothing, as on the cpu backend', async () => {
+  const conv = (filter, ...rest) => (x) => tf.conv2d(x, tf.ones(filter), 1, 'valid', ...rest);
+  const cases = [
+    [[1, 2, 2, 1], conv([3, 3, 1, 4])], [[1, 2, 5, 1], conv([2, 2, 1, 4], 'NHWC', [2, 2])],
+    [[1, 2, 2, 1], (x) => tf.depthwiseConv2d(x, tf.ones([3, 3, 1, 2]), 1, 'valid')],
+    [[1, 2, 2, 1], (x) => tf.fused.conv2d({x, filter: tf.ones([3, 3, 1, 1]), strides: 1, pad: 'valid', activation: 'relu'})],
+    [[1, 2, 2, 1], (x) => tf.maxPool(x, 3, 1, 'valid')], [[1, 2, 2, 1], (x) => tf.avgPool(x, [3, 2], 1, 'valid')],
+    [[1, 2, 2, 2, 1], (x) => tf.conv3d(x, tf.ones([3, 1, 1, 1, 2]), 1, 'valid')],
+    [[1, 2, 2, 2, 1], (x) => tf.maxPool3d(x, 3, 1, 'valid')],
+  ];
+  for (const [shape, f] of cases) {
+    await tf.setBackend('cpu');
+    const expected = f(tf.ones(shape)).shape;
+    await tf.setBackend('tenure');
+    const y = f(tf.ones(shape));
+    assert.deepStrictEqual(y.shape, expected, String(f));
+    assert.strictEqual(y.dataSync().length, 0);
+  }
+});
+
+test('a tensor can be written as JSON', () => {
+  const {shape, dtype} = JSON.parse(JSON.stringify({x: tf.ones([2, 3])})).x;
+  assert.deepStrictEqual([shape, dtype], [[2, 3], 'float32']);
+});
+
 test('a disposed tensor frees its bytes at once', () => {
   const before = tenure.memory();
   const x = tf.zeros([1024, 1024]);

@@ -10,7 +10,7 @@ const path = require('node:path');
 const {test} = require('node:test');
 const {setFlagsFromString} = require('node:v8');
 const {runInNewContext} = require('node:vm');
-const {DisposedError, explain, growth, leaks, mark, story} = require('../lib/explain');
+const {DisposedError, explain, leaks, mark, story} = require('../lib/explain');
 const lives = require('../../web/core/lives');
 
 explain({summary: false});
@@ -374,9 +374,18 @@ test('scopes of the engine are tidies too', () => {
   const engine = tf.engine();
   engine.startScope('by hand'); // @byHand
   const x = tf.scalar(1);
-  engine.endScope();
+  engine.endScope(); // @endByHand
   const rows = told(() => x.neg());
-  assert.deepEqual(rows.died, [at('byHand'), 'scope_exit', 'tidy "by hand" ended']);
+  assert.deepEqual(rows.died, [at('endByHand'), 'scope_exit', 'tidy "by hand" ended']);
+});
+
+test('a variable of a disposed tensor is refused with its story, and is none', () => {
+  const x = tf.ones([2]);
+  x.dispose(); // @gone
+  const before = mark();
+  const rows = told(() => tf.variable(x)); // @variableOf
+  assert.deepEqual([rows.died[0], rows.used], [at('gone'), [at('variableOf'), 'variable, input 0']]);
+  assert.deepEqual([...leaks(before)], []);
 });
 
 test('leaks are listed by the line that made them', () => {
@@ -393,6 +402,7 @@ test('leaks are listed by the line that made them', () => {
   tf.dispose(held);
   assert.equal(leaks(since).tensors, 1);
   assert.throws(() => leaks(7), /leaks: expected what mark\(\) gave, got: number/);
+  assert.throws(() => leaks(null), /got: null$/);
 });
 
 test('an error holds no tensor', () => {
@@ -625,26 +635,6 @@ test('stories follow the maps that a loader puts into what it compiles', () => {
   }));
 });
 
-test('growth tells the line that holds more with every mark, and when it stopped', () => {
-  const held = [];
-  const step = isLeaking => {
-    mark();
-    tf.ones([2]).dispose();
-    if (isLeaking) held.push(tf.zeros([4])); // @growing
-  };
-  for (let i = 0; i < 10; i++) step(true);
-  mark();
-  const [line, ...others] = growth();
-  assert.deepEqual(others, []);
-  assert.deepEqual([line.site, line.op, line.count, line.bytes, line.per_frame], [at('growing'), 'zeros', 10, 160, 1]);
-  assert.equal(line.stopped_ms, null);
-  for (let i = 0; i < 10; i++) step(false);
-  assert.ok(growth()[0].stopped_ms >= line.since_ms);
-  tf.dispose(held);
-  mark();
-  assert.deepEqual([...growth()], []);
-});
-
 test('string tensors have the bytes of their texts', () => {
   const before = mark(), {numBytes} = tf.memory();
   const x = tf.tensor(['hello', 'w\u00f6rld']);
@@ -792,4 +782,8 @@ test('explain(false) leaves TensorFlow.js as it was', () => {
   explain({summary: false});
   assert.ok(told(() => x.neg()).text.includes('while explain() was off'));
   assert.throws(() => story(3), /story: expected a tensor, got: number/);
+  for (const wrong of [5, 'cpu', true, null]) {
+    assert.throws(() => explain(wrong), /^TypeError: explain: expected options, TensorFlow\.js or false, got: /);
+  }
+  assert.throws(() => explain({sumary: false}), /^TypeError: explain: no such option: sumary; there is: summary$/);
 });

@@ -14,8 +14,10 @@ const oldest = new Project('oldest').install(`@tensorflow/tfjs@${OLDEST}`, tarba
 const core_alone = new Project('core').install(`@tensorflow/tfjs-core@${NEWEST}`, tarball);
 for (const project of [union, oldest]) project.writeAll(programs('@tensorflow/tfjs'));
 core_alone.writeAll(programs('@tensorflow/tfjs-core'));
-const projects = {core_alone, oldest, tarball, union};
+const projects = {core_alone, oldest, oldest_version: OLDEST, tarball, union};
 
-for (const part of ['content', 'guide', 'loading', 'copies', 'systems', 'failures', 'bundles', 'types']) {
+const parts =
+  ['content', 'guide', 'loading', 'copies', 'systems', 'failures', 'bundles', 'types', 'explain_alone'];
+for (const part of parts) {
   describe(part, {concurrency: 2}, () => require(`./package/${part}`)(projects));
 }

@@ -70,5 +70,7 @@ test('what does not fit is refused', () => {
   thrown(() => tenure.op('gelu', x, {approximate: 'x'}), /^gelu: approximate must be true or false/);
   thrown(() => tenure.op('gelu', x, {zzz: 1}), /^gelu: no attribute is called zzz: there are approximate$/);
   thrown(() => tenure.op('exp', x, {zzz: 1}), /^exp: no attribute is called zzz: there are none$/);
-  thrown(() => tenure.op('cholesky', x), /^op: there is no 'cholesky' to call/);
+  thrown(() => tenure.op('sort'), /^sort: an input is no tensor: undefined$/);
+  thrown(() => tenure.op('exp', x, null), /^exp: attributes must be an object, got: null$/);
+  thrown(() => tenure.op('cholesky', x), /^op: 'cholesky' cannot be called by name; what can: abs, .*, transpose$/);
 });

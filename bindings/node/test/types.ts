@@ -39,6 +39,9 @@ try {
   }
 }
 
+const why = (error: tenure.LoadError): string => `${error.reason} ${error.code} ${error.cause}`;
+console.log(why);
+
 // @ts-expect-error: a number of threads
 tenure.setThreads('2');
 // @ts-expect-error: a tensor, not its id

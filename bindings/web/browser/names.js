@@ -1,5 +1,6 @@
 // Names of files as browsers know them: whose code is in them, and what the user calls them.
 import core from '../core/index.js';
+import {ownFile} from './own_code.js';
 
 const {kinds, sourceMaps} = core;
 const {kLibrary, kMixed, kRuntime, kindOfSource} = kinds;
@@ -8,7 +9,6 @@ const {kLibrary, kMixed, kRuntime, kindOfSource} = kinds;
 const kServedTensorflow = /(^|\/)tf(js)?(-(core|layers|data|converter|backend-\w+))?(\.(es2017|fesm))?(\.min)?\.js$/;
 // This file, if it is served as it was built, wherever that is.
 const kServedExplain = /(^|\/)explain\.m?js$/;
-const ownFile = core.textStacks.ownFile(new Error());
 
 // Nobody knows what a file on a server was made of before its source map tells.
 export function kindOf(file) {

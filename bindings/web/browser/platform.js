@@ -2,7 +2,8 @@
 import core from '../core/index.js';
 import {inFlightActivities} from './in_flight.js';
 import {fullPath, kindOf, shortPath} from './names.js';
-import {mapOf} from './source_maps.js';
+import {isOwnCode, ownFile} from './own_code.js';
+import {codeOf, mapOf} from './source_maps.js';
 
 const {setPlatform, textStacks, v8} = core;
 
@@ -25,6 +26,9 @@ setPlatform({
   shortPath,
   fullPath,
   sourceMap: mapOf,
+  codeOf,
+  hasOwnCode: file => file === ownFile,
+  isOwnCode,
   stackOf: hasFrameObjects() ? v8.stackOf : textStacks.stackOf,
   travelling: inFlightActivities,
   program: () => (globalThis.document && document.title) || globalThis.location?.href || 'page',

@@ -4,6 +4,7 @@ import core from '../core/index.js';
 
 const {sourceMaps} = core;
 const fetched = new Map(); // script -> {text, url}, null, or undefined while it is on its way
+const codes = new Map();   // script -> its text, of those without a map
 
 // Where a script says its map is: {text, url} if inside of it, else a URL; null if nowhere.
 function named(script, code) {
@@ -17,14 +18,19 @@ function named(script, code) {
   }
 }
 
+function keep(script, code, map) {
+  fetched.set(script, map);
+  if (map === null && code !== null) codes.set(script, code);
+}
+
 async function bring(script) {
   const get = async url => {
     const response = await fetch(url);
     return response.ok ? response.text() : null;
   };
-  let map = null;
+  let map = null, code = null;
   try {
-    const code = await get(script);
+    code = await get(script);
     map = code === null ? null : named(script, code);
     if (typeof map === 'string') {
       const text = await get(map);
@@ -33,7 +39,7 @@ async function bring(script) {
   } catch {
     map = null; // of another origin, or gone
   }
-  if (fetched.get(script) === undefined) fetched.set(script, map);
+  if (fetched.get(script) === undefined) keep(script, code, map);
 }
 
 // A story is thrown at once and cannot wait for a promise.
@@ -51,10 +57,13 @@ function getNow(url) {
 
 function bringNow(script) {
   const code = getNow(script);
-  const map = code === null ? null : named(script, code);
-  if (typeof map !== 'string') return map;
-  const text = getNow(map);
-  return text === null ? null : {text, url: map};
+  let map = code === null ? null : named(script, code);
+  if (typeof map === 'string') {
+    const text = getNow(map);
+    map = text === null ? null : {text, url: map};
+  }
+  keep(script, code, map);
+  return map;
 }
 
 // {text, url}; null if the script has none; undefined if it is on its way and not needed now.
@@ -62,14 +71,15 @@ export function mapOf(script, isNeeded) {
   if (!/^(https?|blob|file):/.test(script)) return null;
   const known = fetched.get(script);
   if (known !== undefined) return known;
-  if (isNeeded && typeof XMLHttpRequest === 'function') {
-    const map = bringNow(script);
-    fetched.set(script, map);
-    return map;
-  }
+  if (isNeeded && typeof XMLHttpRequest === 'function') return bringNow(script);
   if (!fetched.has(script)) {
     fetched.set(script, undefined);
     bring(script);
   }
   return isNeeded ? null : undefined;
+}
+
+// The text of a script without a map; null if it could not be had.
+export function codeOf(script) {
+  return codes.get(script) ?? null;
 }

@@ -79,9 +79,9 @@ function callHere(origin) {
   return activity !== null && activity.isClosed ? '' : origin.call.name;
 }
 
-function begin(kind, name, op, subject) {
+function begin(kind, name, op, subject, takeLook = look) {
   const parent = current();
-  const origin = here();
+  const origin = here(takeLook);
   origin.read();
   return new Activity(kind, name, op || callHere(origin) || kind, subject, origin, parent);
 }
@@ -117,6 +117,17 @@ function runAsync(activity, f) {
   }
 }
 
+// Gives a promise of the same; what waits for that, if it begins to before it leaves, goes on as a part
+// of the activity until it waits again. Its reactions run one after another: ours, its, and ours.
+function resumeIn(activity, promise) {
+  const same = promise.then(value => value);
+  const begin = () => { top = activity; };
+  const end = () => { top = null; };
+  same.then(begin, begin);
+  queueMicrotask(() => same.then(end, end));
+  return same;
+}
+
 // The nearest activity of a kind, from the innermost outwards.
 function nearest(kind) {
   for (let a = current(); a !== null; a = a.parent) {
@@ -125,4 +136,4 @@ function nearest(kind) {
   return null;
 }
 
-module.exports = {begin, begunSoFar, callHere, current, here, nearest, oneOf, part, run, runAsync};
+module.exports = {begin, begunSoFar, callHere, current, here, nearest, oneOf, part, resumeIn, run, runAsync};

@@ -51,19 +51,22 @@ function disposedUse(tensor, op, input, below) {
   return disposedError(recordOf(tensor), op, input, site, below);
 }
 
+// A disposed tensor whose data lives on in another one still works, and TensorFlow.js's own gradients
+// count on it.
+function isGone(engine, tensor) {
+  return tensor && tensor.dataId !== undefined && !engine.state.tensorInfo.has(tensor.dataId) &&
+      typeof tensor.dispose === 'function';
+}
+
 // Kernels that read the shape only.
 const kShapeOnly = new Set(['OnesLike', 'ZerosLike']);
 
-// A kernel fails if an input's data is gone. A disposed tensor whose data lives on in another one
-// still works, and TensorFlow.js's own gradients count on it.
+// A kernel fails if an input's data is gone.
 function checkInputs(engine, name, inputs, op, below) {
   let index = 0;
   for (const key in inputs) {
     const input = inputs[key];
-    if (input && input.dataId !== undefined && !engine.state.tensorInfo.has(input.dataId) &&
-        typeof input.dispose === 'function' && !kShapeOnly.has(name)) {
-      throw disposedUse(input, op, index, below);
-    }
+    if (isGone(engine, input) && !kShapeOnly.has(name)) throw disposedUse(input, op, index, below);
     index++;
   }
 }
@@ -166,6 +169,12 @@ function hookLives(engine) {
     }
   });
 
+  // It would be registered, and fail then.
+  patch(engine, 'makeVariable', original => function makeVariable(value, ...rest) {
+    if (isGone(this, value)) throw disposedUse(value, 'variable', 0, makeVariable);
+    return original.call(this, value, ...rest);
+  });
+
   const deathNow = () => ending === null ?
       new Death('disposed', activities.here(), '', null) :
       new Death(ending.cause, ending.origin, ending.by, ending.what);
@@ -238,6 +247,7 @@ function hookScopes(engine) {
   // Ops open scopes too, named after them.
   patch(engine, 'startScope', original => function startScope(name) {
     const isOp = typeof name === 'string' && name.endsWith('__op');
+    const isTidy = tidyOrigin !== null;
     const origin = isOp ? kLibrarys : tidyOrigin || userWithin(kTidy) || kLibrarys;
     tidyOrigin = null;
     const outer = scopeOf(this), outerOp = opOf(this);
@@ -248,7 +258,7 @@ function hookScopes(engine) {
       activeScope[kLibraryScope] = isOp ? 'op' : name || 'tidy';
       activeScope[kOp] = outerOp || (isOp ? opNamed(name) : '');
     } else {
-      const scope = new Scope(name ? String(name) : '', origin);
+      const scope = new Scope(name ? String(name) : '', origin, isTidy);
       activeScope[kScope] = scope;
       if (observers.trace !== null) observers.trace.scopeBegin(scope);
     }
@@ -267,7 +277,8 @@ function hookScopes(engine) {
     } else if (scope !== null) {
       scope.isAsync = result != null && typeof result.then === 'function';
       // Its label is worked out for who asks.
-      ending = {cause: 'scope_exit', origin: scope.origin, by: null, what: scope};
+      const origin = scope.isTidy ? scope.origin : activities.here();
+      ending = {cause: 'scope_exit', origin, by: null, what: scope};
     }
     try {
       return original.call(this, result);

@@ -7,18 +7,23 @@ const {hookCore} = require('./engine_hooks');
 const {hookGraphModels} = require('./graph_model_hooks');
 const growth = require('./growth');
 const {hookLayers} = require('./layer_hooks');
+const {hookLoads} = require('./load_hooks');
 const {forgetAll, observers, recordOf} = require('./lives');
 const {isCore, isData, isLayers} = require('./modules');
 const {onUndo, unpatch} = require('./patches');
 const {tell} = require('./story');
 const {Trace} = require('./trace');
+const {typeName} = require('./words');
 
 let isOn = false; // lives are recorded
 
 // Hooks what one of TensorFlow.js's modules has. `serialization` finds tfjs-core's registry of
 // classes, which tfjs-layers does not export.
 function hook(exports, serialization) {
-  if (isCore(exports)) hookCore(exports);
+  if (isCore(exports)) {
+    hookCore(exports);
+    hookLoads(exports.io);
+  }
   if (typeof exports.GraphModel === 'function') hookGraphModels(exports);
   const data = exports.data || exports;
   if (isData(data)) hookDatasets(data);
@@ -43,7 +48,7 @@ function switchOff() {
 // The life of a tensor so far, as text.
 function story(tensor) {
   if (tensor == null || tensor.dataId === undefined) {
-    throw new TypeError(`story: expected a tensor, got: ${tensor === null ? 'null' : typeof tensor}`);
+    throw new TypeError(`story: expected a tensor, got: ${typeName(tensor)}`);
   }
   return tell(recordOf(tensor));
 }

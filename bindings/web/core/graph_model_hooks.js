@@ -4,6 +4,7 @@
 
 const activities = require('./activities');
 const {observers} = require('./lives');
+const {lookFar} = require('./looks');
 const {endingOf, once} = require('./engine_hooks');
 const {patch} = require('./patches');
 
@@ -51,6 +52,13 @@ function hookGraphModels(tf) {
   const {prototype} = tf.GraphModel;
   once(prototype, () => {
     hookRuns(prototype);
+    patch(prototype, 'load', original => function load(...args) {
+      const activity = activities.begin('load', '', 'loadGraphModel', this, lookFar);
+      activity.isAsync = true;
+      let result; // no promise where the handler gives none
+      activities.runAsync(activity, () => Promise.resolve(result = original.apply(this, args)));
+      return result;
+    });
     patch(prototype, 'dispose', original => function dispose() {
       const label = nameOf(this) ? `${kKind} "${nameOf(this)}"` : kKind;
       const what = {kind: kKind, label, inFlight: null};

@@ -11,7 +11,8 @@ const kDense = 64;    // turns that are all counted
 const kApart = 250;   // milliseconds between counts, after these
 const kSamples = 128; // that are remembered
 const kRises = 4;     // of a line that grows
-const kFlat = 8;      // counts without a rise, of one that has stopped
+const kFlat = 8;      // counts without a rise, of one that has stopped: or as much time without a turn,
+const kRest = 1000;   // and so many milliseconds at least
 
 let turns = 0;
 let samples = []; // {turn, ms, counts}
@@ -58,9 +59,12 @@ function riseOf(key) {
   }
   while (at(start + 1) === at(start)) start++; // it had not begun
   if (rises < kRises) return null;
-  const isOver = samples.length - 1 - end >= kFlat;
+  const turnsOfRise = samples[end].turn - samples[start].turn;
+  const msOfTurn = (samples[end].ms - samples[start].ms) / turnsOfRise;
+  const isAtRest = platform.now() - samples.at(-1).ms > Math.max(kRest, kFlat * msOfTurn);
+  const isOver = isAtRest || samples.length - 1 - end >= kFlat;
   return {
-    per_frame: (at(end) - at(start)) / (samples[end].turn - samples[start].turn),
+    per_frame: (at(end) - at(start)) / turnsOfRise,
     since_ms: samples[start].ms,
     stopped_ms: isOver ? samples[end].ms : null,
   };

@@ -14,9 +14,11 @@ const {platform, setPlatform} = require('./platform');
 const sourceMaps = require('./source_maps');
 const story = require('./story');
 const textStacks = require('./stack_text');
+const unmapped = require('./unmapped');
 const v8 = require('./v8');
+const words = require('./words');
 
 module.exports = {
   activities, explain, growth, kinds, leaks, lives, looks, modules, patches, platform,
-  setPlatform, sourceMaps, story, textStacks, v8,
+  setPlatform, sourceMaps, story, textStacks, unmapped, v8, words,
 };

@@ -5,6 +5,7 @@ const hooks = require('./engine_hooks');
 const {alive, observers, recordOf, whyUnseen} = require('./lives');
 const lives = require('./lives');
 const {place} = require('./story');
+const {typeName} = require('./words');
 
 class Mark {
   constructor(serial, isSeen) {
@@ -91,7 +92,8 @@ function what(life) {
     return life.name ? `variable "${life.name}"` : 'variable';
   }
   const inside = life.layer ? ` in layer "${life.layer}"` : life.model ? ` in ${life.model}` : '';
-  return `${life.op}${inside}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
+  const why = life.why ? `, ${life.why}` : '';
+  return `${life.op}${inside}${why}${life.kept === null ? '' : `, kept ${place(life.kept)}`}`;
 }
 
 // What the engine counts beyond the lives that were seen: tensors from before explain(), and those
@@ -136,7 +138,7 @@ function groupsSince(since) {
 // mark, because nobody looked, are among them.
 function leaks(since) {
   if (since !== undefined && !(since instanceof Mark)) {
-    throw new TypeError(`leaks: expected what mark() gave, got: ${typeof since}`);
+    throw new TypeError(`leaks: expected what mark() gave, got: ${typeName(since)}`);
   }
   const list = groupsSince(since).map(({key, site, ...group}) => ({site: place(site), ...group}));
   Object.defineProperties(list, {

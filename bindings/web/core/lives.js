@@ -56,6 +56,11 @@ class Life {
     return site;
   }
 
+  // Why it has no site, if that is known.
+  get why() {
+    return this.site === null && this.origin.isLater ? 'after an await inside of TensorFlow.js' : '';
+  }
+
   get kept() {
     return this.keeping === null ? null : this.keeping.site;
   }
@@ -101,9 +106,10 @@ class Storage {
 // A tidy of the user's. Those that the library opens for itself have none: what is born in them
 // belongs to the user's around them.
 class Scope {
-  constructor(name, origin) {
+  constructor(name, origin, isTidy) {
     this.name = name;
     this.origin = origin;
+    this.isTidy = isTidy; // false: its ends are two calls of the user's
     this.isAsync = false;
     this.trace = null; // the recording that knows it, with its span and thread there
     this.span = 0;
@@ -204,8 +210,8 @@ function unseenDeath(tensor) {
 
 // A life with what is told of it as fields of its own, which a copy keeps.
 function toldOf(life) {
-  const {op, site, kept} = life;
-  return {...life, op, site, kept};
+  const {op, site, why, kept} = life;
+  return {...life, op, site, why, kept};
 }
 
 // What can be told of a tensor: its life, as far as it was seen. Without a storage where nobody
@@ -216,7 +222,7 @@ function recordOf(tensor) {
     const {id, dtype, shape} = tensor;
     return {
       id, dtype, shape, name: nameOf(tensor), op: '', nbytes: bytesOf(tensor),
-      site: null, scope: null, layer: '', model: '', owner: isVariable(tensor) ? 'variable' : '',
+      site: null, why: '', scope: null, layer: '', model: '', owner: isVariable(tensor) ? 'variable' : '',
       isOptimizers: false, kept: null, storage: null, death: unseenDeath(tensor),
     };
   }
@@ -225,6 +231,7 @@ function recordOf(tensor) {
 }
 
 const observers = {
+  born: () => {},       // told that something was: see browser/frames.js
   trace: null,          // told of everything, when there is one: see trace.js
   dropped: () => {},    // told of a life whose tensor was collected undisposed: see leaks.js,
   forgotten: () => {},  // and when none is to be remembered
@@ -274,6 +281,7 @@ function born(tensor, op, origin, scope, owner, strings, holders) {
   attached.lives.set(tensor, life, token);
   alive.add(life);
   readSoon(life);
+  observers.born();
   if (group.length === kGroup) newGroup();
   if (observers.trace !== null) observers.trace.born(life, known === undefined);
   return life;

@@ -65,6 +65,12 @@ class Look {
     return site;
   }
 
+  // Whether all of a stack that was seen to its end is TensorFlow.js's, after an await.
+  get isLater() {
+    const {depth, isLibrarys, site} = this.seen(true);
+    return site === null && isLibrarys && depth < (this.#limit || kAll);
+  }
+
   // What the user called there.
   get call() {
     return this.seen(true).call;
@@ -119,6 +125,6 @@ function readSoon(life) {
 }
 
 // What is said where nobody knows which of several lines it was.
-const kNowhere = {site: null, call: stacks.kNoCall, read() {}};
+const kNowhere = {site: null, isLater: false, call: stacks.kNoCall, read() {}};
 
 module.exports = {kNowhere, look, lookFar, readSoon, userWithin};

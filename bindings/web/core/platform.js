@@ -19,6 +19,12 @@ const platform = {
   // yet; `isNeeded` now: then it waits, if it can.
   sourceMap: () => null,
 
+  // Of a script without one: its text, null if that cannot be had, and whether this package is in it,
+  // and at a place of it.
+  codeOf: () => null,
+  hasOwnCode: () => false,
+  isOwnCode: () => false,
+
   // Calls f soon, if the program goes on until then.
   soon: f => { setTimeout(f, 50); },
 

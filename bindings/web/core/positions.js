@@ -6,6 +6,9 @@
 const {kLibrary, kMixed, kPackage, kRuntime, kUser, kindOfSource} = require('./kinds');
 const {platform} = require('./platform');
 const {parse, sourceName} = require('./source_maps');
+const {kindInBundle} = require('./unmapped');
+
+const kWide = 500; // columns: a longer line is a minifier's
 
 // A line of the user's with a call on it. Interned, so that two are the same exactly if they are one.
 class Site {
@@ -29,7 +32,8 @@ class Site {
   toString() {
     const {births} = this.#line;
     const line = `${platform.shortPath(this.file)}:${this.line}`;
-    return births.size > 1 && births.has(this.column) ? `${line}:${this.column}` : line;
+    const isOneOfMany = births.size > 1 && births.has(this.column);
+    return isOneOfMany || this.column > kWide ? `${line}:${this.column}` : line;
   }
 }
 
@@ -52,6 +56,16 @@ function siteAt(file, line, column, functionName) {
 // Counts the maps that have come: what was worked out before the last one may be wrong.
 let epoch = 0;
 
+// What goes wrong with it is as if there were none: the program has nothing to do with it.
+function mapOf(file, isNeeded) {
+  try {
+    const found = platform.sourceMap(file, isNeeded);
+    return found == null ? found : parse(found);
+  } catch {
+    return null;
+  }
+}
+
 class Script {
   constructor(file) {
     this.file = file;
@@ -64,11 +78,8 @@ class Script {
   // The source map; undefined if it has not come yet.
   mapNow(isNeeded) {
     if (this.map === undefined) {
-      const found = platform.sourceMap(this.file, isNeeded);
-      if (found !== undefined) {
-        this.map = found === null ? null : parse(found);
-        epoch++;
-      }
+      this.map = mapOf(this.file, isNeeded);
+      if (this.map !== undefined) epoch++;
     }
     return this.map;
   }
@@ -83,12 +94,13 @@ function scriptOf(file) {
 }
 
 class Position {
-  constructor(script, line, column, functionName, isAsync) {
+  constructor(script, line, column, functionName, isAsync, shown) {
     this.script = script;
     this.line = line;
     this.column = column;
     this.function = functionName;
     this.isAsync = isAsync; // waits for what happens
+    this.shown = shown;     // where the program says it is, {file, line, column}; null: it does not
     this.epoch = -1; // in which what follows was worked out
     this.kindThen = kMixed;
     this.siteThen = null;
@@ -104,8 +116,16 @@ class Position {
     }
     const map = script.mapNow(isNeeded);
     const found = map == null ? null : map.at(this.line, this.column);
+    // A map that says otherwise is of another text than what runs.
+    if (this.shown !== null && (found === null || found.line !== this.shown.line)) {
+      const {file, line, column} = this.shown;
+      this.kindThen = kindOfSource(file);
+      this.sourceThen = file;
+      this.#place(platform.fullPath(sourceName(file)), line, column, this.function);
+      return;
+    }
     if (found === null) {
-      this.kindThen = map === undefined ? kMixed : map === null ? kindOfSource(script.path) : kRuntime;
+      this.kindThen = map === undefined ? kMixed : map === null ? this.#kindWithoutMap() : kRuntime;
       this.#place(script.path, this.line, this.column, this.function);
       return;
     }
@@ -114,6 +134,12 @@ class Position {
     // A minifier's names are nobody's.
     const name = map.mentions(found.original, this.function) ? this.function : '';
     this.#place(platform.fullPath(found.source), found.line, found.column, name);
+  }
+
+  #kindWithoutMap() {
+    const {file, path} = this.script;
+    const kind = kindOfSource(path);
+    return kind === kUser ? kindInBundle(file, this.line, this.column) : kind;
   }
 
   #place(file, line, column, name) {
@@ -147,11 +173,11 @@ class Position {
 }
 
 // `key` is a number that is the position's own in its file.
-function positionAt(file, key, line, column, functionName, isAsync) {
+function positionAt(file, key, line, column, functionName, isAsync, shown = null) {
   const {positions} = scriptOf(file);
   let position = positions.get(key);
   if (position === undefined) {
-    position = new Position(scriptOf(file), line, column, functionName, isAsync);
+    position = new Position(scriptOf(file), line, column, functionName, isAsync, shown);
     positions.set(key, position);
   }
   return position;

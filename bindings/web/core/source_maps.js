@@ -1,7 +1,7 @@
 'use strict';
 // The source maps of scripts: which original line a position of generated code is.
 
-const {TraceMap, originalPositionFor, sourceContentFor} = require('@jridgewell/trace-mapping');
+const {TraceMap, decodedMappings, originalPositionFor, sourceContentFor} = require('@jridgewell/trace-mapping');
 
 // The last comment of that form counts; `//# sourceMappingURL=` in a string of the code does not end
 // the file.
@@ -34,6 +34,7 @@ class SourceMap {
 
   constructor(text, url) {
     this.#map = new TraceMap(text, url);
+    decodedMappings(this.#map); // or it would be later that it throws
   }
 
   // {source, line, column, name, isNamed} with columns from 1; null where the map says nothing.
@@ -46,17 +47,13 @@ class SourceMap {
 
   mentions(source, word) {
     const text = sourceContentFor(this.#map, source);
-    return text !== null && new RegExp(`(^|[^\\w$])${word.replace(/[$]/g, '\\$&')}([^\\w$]|$)`).test(text);
+    return text !== null && new RegExp(`(^|[^\\w$])${word.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}([^\\w$]|$)`).test(text);
   }
 }
 
-// null where the text is no map: a server's page that says what it has not, say.
+// Throws where the text is no map: a server's page that says what it has not, say.
 function parse({text, url}) {
-  try {
-    return new SourceMap(text, url);
-  } catch {
-    return null;
-  }
+  return new SourceMap(text, url);
 }
 
 module.exports = {parse, sourceName, textOfData, urlIn};

@@ -80,13 +80,13 @@ function stackOf(error) {
   return stack;
 }
 
-// The file that made an error; '' if its stack does not say.
-function ownFile(error) {
+// The frame that made an error; null if its stack does not say.
+function firstFrame(error) {
   for (const line of error.stack.split('\n')) {
     const frame = frameIn(line);
-    if (frame !== null) return frame.file;
+    if (frame !== null) return frame;
   }
-  return '';
+  return null;
 }
 
-module.exports = {frameIn, ownFile, stackOf};
+module.exports = {firstFrame, frameIn, stackOf};

@@ -40,7 +40,8 @@ function callAt(position) {
   if (functions.has(name)) return callNamed(name);
   if (position.function === '') return kNoCall;
   const call = callNamed(position.function);
-  const isMinified = source !== '' || /\.min\.js$/.test(position.script.path);
+  const {kind, path} = position.script;
+  const isMinified = kind === kMixed || /\.min\.js$/.test(path);
   return isMinified && !functions.has(call.name) ? kNoCall : call;
 }
 
@@ -57,6 +58,7 @@ class Stack {
     this.isCertain = false;  // no map is missing: else the rest says nothing
     this.isCut = false;      // the user's frame may be beyond the last
     this.isAsync = false;    // the user's frame waits for what happens
+    this.isLibrarys = false; // all of it: what goes on here was begun by a line that has left
   }
 
   // The stack with one frame more, further out.
@@ -100,6 +102,7 @@ class Stack {
       }
     }
     this.isCut = true;
+    this.isLibrarys = frames.every(frame => frame.kind() === kLibrary || frame.script.file.startsWith('node:'));
     this.epoch = positions.epoch;
     if (packageFrame !== null) {
       this.site = packageFrame.site();

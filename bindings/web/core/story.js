@@ -64,7 +64,7 @@ function title(life) {
 }
 
 function birthRest(life) {
-  const parts = [];
+  const parts = life.why ? [life.why] : [];
   if (life.layer) parts.push(`in layer "${life.layer}"`);
   else if (life.model) parts.push(`in ${life.model}`);
   const {scope} = life;

@@ -5,32 +5,48 @@
 const {knownPosition, positionAt} = require('./positions');
 const {kEmpty} = require('./stacks');
 
-let stack = kEmpty;
+const kShown = /(?:\(|at )([^()]*):(\d+):(\d+)\)?\s*$/;
 
-function firstSight(frame, file, key) {
-  return positionAt(file, key, frame.getLineNumber() || 0, frame.getColumnNumber() || 0,
-                    frame.getFunctionName() || '', frame.isAsync());
+// Where the program itself shows a frame: a runner that compiles what is in no file (Jest, Vitest)
+// keeps the maps of that to itself, and formats stacks with them. null where it says nothing.
+function shownPlace(format, frame) {
+  try {
+    const [, file, line, column] = String(format(new Error(), [frame])).match(kShown);
+    return {file, line: Number(line), column: Number(column)};
+  } catch {
+    return null; // it may want more of a stack, or give none
+  }
 }
 
-function intern(_, frames) {
-  stack = kEmpty;
-  for (let i = 0; i < frames.length; i++) {
-    const frame = frames[i];
-    const file = frame.getFileName() || frame.getScriptNameOrSourceURL();
-    if (!file) continue; // of the engine
-    const key = frame.getPosition();
-    stack = stack.with(knownPosition(file, key) || firstSight(frame, file, key));
-  }
+function firstSight(format, frame, file, key) {
+  const line = frame.getLineNumber() || 0, column = frame.getColumnNumber() || 0;
+  const shown = typeof format === 'function' ? shownPlace(format, frame) : null;
+  const isMoved = shown !== null && (shown.line !== line || shown.column !== column);
+  return positionAt(file, key, line, column, frame.getFunctionName() || '', frame.isAsync(),
+                    isMoved ? shown : null);
+}
+
+let frames = [];
+
+function take(_, callSites) {
+  frames = callSites;
   return '';
 }
 
 // Of an error whose stack nobody has read yet.
 function stackOf(error) {
-  const previous = Error.prepareStackTrace;
-  Error.prepareStackTrace = intern;
-  stack = kEmpty;
-  void error.stack; // formatting it calls intern
-  Error.prepareStackTrace = previous;
+  const format = Error.prepareStackTrace;
+  Error.prepareStackTrace = take;
+  void error.stack; // formatting it calls take
+  Error.prepareStackTrace = format;
+  let stack = kEmpty;
+  for (const frame of frames) {
+    const file = frame.getFileName() || frame.getScriptNameOrSourceURL();
+    if (!file) continue; // of the engine
+    const key = frame.getPosition();
+    stack = stack.with(knownPosition(file, key) || firstSight(format, frame, file, key));
+  }
+  frames = [];
   return stack;
 }
 

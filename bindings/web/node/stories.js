@@ -4,13 +4,14 @@
 
 const {isMainThread} = require('worker_threads');
 
-const {explain: core, growth, leaks, story} = require('../core');
+const {explain: core, growth, leaks, story, words} = require('../core');
 const {version} = require('../package.json');
 const loaded = require('./loaded');
 const {knowBackend, openFile} = require('./platform');
 const {watchLoaders} = require('./source_maps');
 
-let asked = false; // by explain(), not only for a recording
+let asked = false; // by explain(), not only for a recording or a while
+let watches = 0;   // that have not ended
 watchLoaders();
 
 // tfjs-layers does not export the registry of classes; tfjs-core, which it needs, does.
@@ -28,21 +29,33 @@ function switchOn() {
   core.switchOn(() => loaded.onEachLoaded(exports => core.hook(exports, loadedSerialization)));
 }
 
-function switchOff() {
-  asked = false;
-  core.switchOff();
-  process.removeListener('exit', printSummary);
+function switchOffIfUnused() {
+  if (!asked && watches === 0 && !core.isRecording) core.switchOff();
+}
+
+function checkOptions(options) {
+  if (options === null || typeof options !== 'object') {
+    throw new TypeError(
+        `explain: expected options, TensorFlow.js or false, got: ${words.typeName(options)}`);
+  }
+  const unknown = Object.keys(options).find(name => name !== 'summary');
+  if (unknown !== undefined) {
+    throw new TypeError(`explain: no such option: ${unknown}; there is: summary`);
+  }
 }
 
 // explain() or explain({summary: false}): from now on lives are recorded. explain(false): no more. A
 // TensorFlow.js inside of a bundle is nobody's module: explain(tf) watches that one too.
 function explain(first = {}, second = {}) {
   if (first === false) {
-    switchOff();
+    asked = false;
+    process.removeListener('exit', printSummary);
+    if (watches === 0) core.switchOff();
     return;
   }
-  const isGiven = core.isTensorflow(first);
+  const isGiven = first !== null && core.isTensorflow(first);
   const options = isGiven ? second : first;
+  checkOptions(options);
   switchOn();
   if (isGiven) core.hook(first, () => first.serialization);
   asked = true;
@@ -63,10 +76,22 @@ function record(path) {
   const close = () => {
     process.removeListener('exit', atExit);
     end(false);
-    if (!asked && !core.isRecording) switchOff();
+    switchOffIfUnused();
   };
   process.on('exit', atExit);
   return {path, close};
+}
+
+// Lives are recorded at least until what it gives is called; explain() is then as it was, or as the
+// program has set it meanwhile.
+function watch(tf) {
+  switchOn();
+  if (tf !== undefined) core.hook(tf, () => tf.serialization);
+  watches++;
+  return () => {
+    watches--;
+    switchOffIfUnused();
+  };
 }
 
 // A moment to compare with, and another turn of what repeats, for growth().
@@ -90,5 +115,5 @@ function recordAsAsked() {
 
 module.exports = {
   DisposedError: story.DisposedError, explain, growth: growth.growth, knowBackend, leaks: leaks.leaks,
-  loaded, mark, record, recordAsAsked, story: core.story,
+  loaded, mark, record, recordAsAsked, story: core.story, watch,
 };

@@ -12,7 +12,7 @@ export class Hotkey {
     this.key = parts.pop() ?? "";
     this.held = new Set(parts.map((part) => (part === "ctrl" ? "control" : part) as Modifier));
     if (!this.key || [...this.held].some((part) => !modifiers.includes(part)))
-      throw new TypeError(`open_panel: key: expected one such as "Alt+Shift+M", got: ${text}`);
+      throw new TypeError(`panel: key: expected one such as "Alt+Shift+M", got: ${text}`);
   }
 
   matches(event: KeyboardEvent): boolean {

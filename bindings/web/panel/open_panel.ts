@@ -2,6 +2,7 @@
 //
 //   const panel = open_panel(source);               // beside the program
 //   open_panel(remote_source(), {fills_page: true}) // in another window of the same origin
+import { check_options } from "./check_options.ts";
 import { Panel } from "./panel.ts";
 import { serve_source } from "./serve_source.ts";
 import type { Dock } from "./place.ts";
@@ -26,6 +27,7 @@ let handle: { close(): void } | null = null;
 
 // One panel a page: while one is open, it gets the focus.
 export function open_panel(source: Source, options: PanelOptions = {}): { close(): void } {
+  check_options(options);
   if (panel && handle) {
     panel.open();
     return handle;

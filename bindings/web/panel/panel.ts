@@ -19,6 +19,7 @@ import type { Line, RemoteSource, Sample, Source } from "./source.ts";
 import { kTheme, recall, remember } from "./storage.ts";
 
 const kLinesEvery = 1000; // ms
+const kLow = 400; // pixels: of a column in which lines have no room below the chart
 const kShareOfLines = 20; // a question that took long is asked again after so many times as long
 
 const dock_names = { right: "Dock at the right", bottom: "Dock at the bottom", float: "Float" };
@@ -195,8 +196,9 @@ export class Panel {
       h("p", { class: "hint" }, "Choose a line to see its tensors, and the story of each."),
     );
     const size = new ResizeObserver(([entry]) => {
-      const { width } = entry!.contentRect;
+      const { width, height } = entry!.contentRect;
       body.dataset.columns = width >= 1040 ? "3" : width >= 680 ? "2" : "1";
+      body.classList.toggle("low", width < 680 && height < kLow);
     });
     size.observe(body);
     this.ends.push(() => size.disconnect());

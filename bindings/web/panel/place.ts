@@ -8,6 +8,7 @@ export type Dock = (typeof docks)[number];
 
 const kSmall = 520; // width of the window, in pixels
 const kLeast = 300;
+const kSheet = 360; // height that shows lines
 const kStep = 24; // of the arrow keys
 
 export interface Measures {
@@ -30,7 +31,7 @@ export function measures_of(kept: Record<string, unknown>): Measures {
     dock: docks.find((each) => each === kept.dock) ?? "right",
     right: number("right", 440),
     bottom: number("bottom", 360),
-    sheet: number("sheet", Math.round(innerHeight * 0.7)),
+    sheet: number("sheet", Math.max(Math.round(innerHeight * 0.7), kSheet)),
     x: number("x", 24),
     y: number("y", 24),
     width: number("width", 460),

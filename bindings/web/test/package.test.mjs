@@ -28,3 +28,9 @@ test('the panel is no part of what is loaded first', async () => {
     assert.doesNotMatch(text, /attachShadow/);
   }
 });
+
+test('in Node it says what is for Node', async () => {
+  const {explain, panel} = await import(path.join(web, 'dist', 'explain.mjs'));
+  assert.throws(() => explain({}), /^Error: explain: there is no page here; in Node\.js: require\('tenure-explain\/node'\)/);
+  await assert.rejects(panel.open(), /^Error: panel\.open: there is no page here$/);
+});

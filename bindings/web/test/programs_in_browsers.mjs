@@ -64,6 +64,14 @@ const programs = {
     const [{site, op, per_frame: rate, stopped_ms: stopped}] = list;
     assert.deepEqual([site, op, rate, stopped], [await placeOf('frame_loop.ts', 'mean'), 'mean', 1, null]);
   },
+  async loadedModel(list) {
+    const site = await placeOf('loaded_model.ts', 'load');
+    assert.ok(list.length > 0 && list.every(line => line.site === site), JSON.stringify(list));
+  },
+  async nextFrameLoop(list) {
+    const site = await placeOf('next_frame_loop.ts', 'features');
+    assert.deepEqual(list, [{site, op: 'ones', wasOn: true, isOver: true}]);
+  },
   async dataset(list) {
     const site = await placeOf('dataset.ts', 'row');
     assert.deepEqual(list, [{site, op: 'tensor1d', what: 'tensor1d', count: 4}]);

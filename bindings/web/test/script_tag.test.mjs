@@ -83,3 +83,42 @@ test('explain says what it was given instead of TensorFlow.js', async () => {
   });
   assert.match(text, /^TypeError: explain: expected TensorFlow\.js .* got: null$/);
 });
+
+test('a panel that is told what it does not know is refused once, and is not there', async () => {
+  const told = await page.evaluate(async () => {
+    const errors = [];
+    for (const options of [{key: 5}, {foo: 1}, 5]) {
+      await tenureExplain.panel.open(options).catch(error => errors.push(`${error.name}: ${error.message}`));
+    }
+    await tenureExplain.panel.close();
+    return [...errors, document.querySelectorAll('tenure-panel').length];
+  });
+  assert.match(told[0], /^TypeError: panel: key: expected one such as "Alt\+Shift\+M", or null, got: 5$/);
+  assert.match(told[1], /^TypeError: panel: no such option: foo; there are: key, /);
+  assert.match(told[2], /^TypeError: panel: expected options as an object, got: 5$/);
+  assert.equal(told[3], 0);
+  assert.deepEqual(page.problems, []);
+});
+
+test('the panel goes with explain(false), and is back after explain(tf)', async () => {
+  const counts = await page.evaluate(async () => {
+    const soon = () => new Promise(resolve => setTimeout(resolve, 200));
+    const count = () => document.querySelectorAll('tenure-panel').length;
+    const list = [];
+    const then = async f => {
+      f();
+      await soon();
+      list.push(count());
+    };
+    await tenureExplain.panel.open();
+    list.push(count());
+    await then(() => tenureExplain.explain(false));
+    await then(() => tenureExplain.explain(tf));
+    await then(() => dispatchEvent(new KeyboardEvent('keydown', {key: 'm', code: 'KeyM', altKey: true, shiftKey: true})));
+    await then(() => tenureExplain.panel.close());
+    await then(() => { tenureExplain.explain(false); tenureExplain.explain(tf); });
+    return list;
+  });
+  assert.deepEqual(counts, [1, 0, 1, 1, 0, 0]);
+  assert.deepEqual(page.problems, []);
+});

@@ -1,13 +1,6 @@
 'use strict';
 // The explain that the helper asks. Test runners run in Node.
 
-const {explain, leaks, mark} = require('../node');
+const {leaks, mark, watch} = require('../node');
 
-module.exports = {
-  explain(tf) {
-    if (tf === undefined) explain({summary: false});
-    else explain(tf, {summary: false});
-  },
-  leaks,
-  mark,
-};
+module.exports = {leaks, mark, watch};

@@ -2,7 +2,7 @@
 // expectNoLeaks: a test fails if the function that it runs leaves tensors behind, with the lines that
 // made them. It needs nothing of the runner: what fails is an error like any other.
 
-const {explain, leaks, mark} = require('./implementation');
+const {leaks, mark, watch} = require('./implementation');
 const {checked} = require('./options');
 const {judge, tell} = require('./report');
 
@@ -17,16 +17,17 @@ function errorBelow(below) {
 }
 
 // Puts a message into an error, and into its stack, which begins with the old one where V8 made it;
-// source-map-support, which Jest has, writes a colon after a name without a message too. An error that
-// lets neither be replaced stays as it is.
+// source-map-support, which Jest has, writes a colon after a name without a message too. Gives whether
+// the error let it: a frozen one stays as it is.
 function setMessage(error, message) {
   const {stack} = error, before = error.message;
   const head = before === '' ? error.name : `${error.name}: ${before}`;
-  Reflect.defineProperty(error, 'message', {value: message, configurable: true, writable: true});
+  if (!Reflect.defineProperty(error, 'message', {value: message, configurable: true, writable: true})) return false;
   if (typeof stack === 'string' && stack.startsWith(head)) {
     const frames = stack.slice(head.length).replace(/^: ?(?=\n|$)/, '');
     Reflect.set(error, 'stack', `${error.name}: ${error.message}${frames}`);
   }
+  return true;
 }
 
 // Of whatever realm: a runner may have several.
@@ -38,7 +39,7 @@ class Watched {
   constructor(options, below) {
     this.options = options;
     this.error = errorBelow(below);
-    if (options.tf !== undefined || !mark().isSeen) explain(options.tf);
+    this.end = watch(options.tf);
     this.mark = mark();
   }
 
@@ -60,30 +61,44 @@ class Watched {
     throw this.error;
   }
 
-  // The function's own error goes on, and names what was left because of it.
+  // The function's own error goes on, and names what was left because of it. What cannot, because it
+  // is no error or lets nothing be changed, goes on too.
   threw(error) {
-    if (!hasMessage(error) || !mark().isSeen) throw error;
+    if (!mark().isSeen) throw error;
     const left = this.left(undefined);
-    if (left.tensors > this.options.allow && left.tensors > (told.get(error) || 0)) {
+    if (left.tensors <= this.options.allow || left.tensors <= (told.get(error) || 0)) throw error;
+    if (hasMessage(error) && setMessage(error, `${error.message}\n\nand ${tell(left)}`)) {
       told.set(error, left.tensors);
-      setMessage(error, `${error.message}\n\nand ${tell(left)}`);
+    } else {
+      console.warn(`expectNoLeaks: ${tell(left)}`);
     }
     throw error;
   }
 }
 
-function run(f, options, below) {
-  const watched = new Watched(checked(f, options), below);
-  let result;
+function call(f, watched) {
   try {
-    result = f();
+    return f();
   } catch (error) {
     return watched.threw(error);
   }
-  if (result === null || typeof result !== 'object' || typeof result.then !== 'function') {
-    return watched.returned(result);
+}
+
+function run(f, options, below) {
+  const watched = new Watched(checked(f, options), below);
+  let isPending = false;
+  try {
+    const result = call(f, watched);
+    if (result === null || typeof result !== 'object' || typeof result.then !== 'function') {
+      return watched.returned(result);
+    }
+    isPending = true;
+    return Promise.resolve(result)
+        .then(value => watched.returned(value), error => watched.threw(error))
+        .finally(() => watched.end());
+  } finally {
+    if (!isPending) watched.end();
   }
-  return Promise.resolve(result).then(value => watched.returned(value), error => watched.threw(error));
 }
 
 // Runs f, which may be async, and gives what it gives. Throws, or rejects, if tensors that were born

@@ -1,8 +1,6 @@
 'use strict';
 // Which of the tensors that a function left behind count, and how that is told.
 
-const {asShown} = require('./positions');
-
 const kBytes = {float32: 4, int32: 4, bool: 1, complex64: 8};
 
 // The tensors in what a function returned: itself, or in arrays, maps, sets and plain objects, or a
@@ -47,7 +45,6 @@ function without(group, others) {
 function judge(groups, {ignore, returned, variables}, result) {
   const got = tensorsIn(result);
   const left = groups
-      .map(group => ({...group, site: asShown(group.site), what: asShown(group.what)}))
       .filter(group => !(variables && group.owner === 'variable'))
       .map(group => returned === 'ok' ? without(group, got) : group)
       .filter(group => group !== null && !ignore(group));

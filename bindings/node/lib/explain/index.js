@@ -3,7 +3,7 @@
 
 const path = require('path');
 
-const {knowBackend, loaded, ...stories} = require('tenure-explain/node');
+const {knowBackend, loaded, watch, ...stories} = require('tenure-explain/node');
 const {isOurs} = require('../errors');
 
 const root = path.resolve(__dirname, '..', '..') + path.sep;

@@ -83,10 +83,14 @@ for (const op of b.table) {
 function checkCall(name, tensors, attrs) {
   const op = b.table.find((each) => each.name === name);
   if (op === undefined) {
-    throw valueError(`op: there is no ${inspect(name)} to call: docs/ops.md says which there are`);
+    const names = b.table.map((each) => each.name).sort();
+    throw valueError(`op: ${inspect(name)} cannot be called by name; what can: ${names.join(', ')}`);
   }
-  const wrong = tensors.find((x) => x == null || x.dataId === undefined);
-  if (wrong !== undefined) throw valueError(`${name}: an input is no tensor: ${inspect(wrong)}`);
+  const wrong = tensors.findIndex((x) => x == null || x.dataId === undefined);
+  if (wrong >= 0) throw valueError(`${name}: an input is no tensor: ${inspect(tensors[wrong])}`);
+  if (attrs === null || typeof attrs !== 'object') {
+    throw valueError(`${name}: attributes must be an object, got: ${inspect(attrs)}`);
+  }
   for (const [key, value] of Object.entries(attrs)) {
     const field = op.fields.find((each) => each.name === key);
     if (field === undefined) {

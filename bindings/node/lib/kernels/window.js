@@ -39,8 +39,44 @@ function putConv(axes, attrs) {
   b.putInt(attrs.dataFormat === 'NCHW' || attrs.dataFormat === 'NCDHW' ? 1 : 0);
 }
 
-function conv(code, axes) {
-  return ({inputs, backend, attrs}) => {
+// Whether a window is larger than what it slides over, which is then to give nothing at all.
+function isTooLarge(x, sizes, {pad, dilations, dataFormat}) {
+  if (pad !== 'valid') return false;
+  const first = dataFormat === 'NCHW' || dataFormat === 'NCDHW' ? 2 : 1;
+  const apart = dilations == null ? 1 : dilations;
+  const steps = each(apart, sizes.length);
+  return sizes.some((size, i) => x.shape[first + i] < (size - 1) * steps[i] + 1);
+}
+
+// A result of no elements; null if the shape is none.
+function emptyOf(backend, x, shape) {
+  const isShape = shape.every((size) => size >= 0);
+  return isShape && util.sizeFromShape(shape) === 0 ? backend.makeTensorInfo(shape, x.dtype, []) : null;
+}
+
+function emptyConv({inputs: {x, filter}, backend, attrs}, axes, isDepthwise) {
+  if (!isTooLarge(x, filter.shape.slice(0, axes), attrs)) return null;
+  const {strides, dilations, pad, dimRoundingMode, dataFormat} = attrs;
+  const {outShape} = axes === 3 ?
+    backendUtil.computeConv3DInfo(x.shape, filter.shape, strides, dilations, pad) :
+    backendUtil.computeConv2DInfo(
+      x.shape,
+      filter.shape,
+      strides,
+      dilations ?? 1,
+      pad,
+      dimRoundingMode,
+      isDepthwise,
+      backendUtil.convertConv2DDataFormat(dataFormat ?? 'NHWC'),
+    );
+  return emptyOf(backend, x, outShape);
+}
+
+function conv(code, axes, isDepthwise = false) {
+  return (args) => {
+    const empty = emptyConv(args, axes, isDepthwise);
+    if (empty !== null) return empty;
+    const {inputs, backend, attrs} = args;
     b.start(code);
     b.putTensor(backend, inputs.x);
     b.putTensor(backend, inputs.filter);
@@ -49,8 +85,11 @@ function conv(code, axes) {
   };
 }
 
-function fusedConv(code) {
-  return ({inputs, backend, attrs}) => {
+function fusedConv(code, isDepthwise) {
+  return (args) => {
+    const empty = emptyConv(args, 2, isDepthwise);
+    if (empty !== null) return empty;
+    const {inputs, backend, attrs} = args;
     b.start(code);
     b.putTensor(backend, inputs.x);
     b.putTensor(backend, inputs.filter);
@@ -115,17 +154,11 @@ function isIdentity(x, {filterSize, strides, pad, dimRoundingMode}) {
   return util.arraysEqual(inShape, outShape);
 }
 
-// The shape of the result where a window is larger than what it slides over.
-function emptyShape(x, {filterSize, strides, pad, dimRoundingMode}) {
-  const {outShape} = backendUtil.computePool3DInfo(
-    x.shape,
-    filterSize,
-    strides,
-    1,
-    pad,
-    dimRoundingMode,
-  );
-  return util.sizeFromShape(outShape) === 0 ? outShape : null;
+function emptyPool(backend, x, axes, attrs) {
+  const {filterSize, strides, pad, dimRoundingMode} = attrs;
+  if (!isTooLarge(x, each(filterSize, axes), {pad})) return null;
+  const infoOf = axes === 3 ? backendUtil.computePool3DInfo : backendUtil.computePool2DInfo;
+  return emptyOf(backend, x, infoOf(x.shape, filterSize, strides, 1, pad, dimRoundingMode).outShape);
 }
 
 function pool(code, axes) {
@@ -135,8 +168,8 @@ function pool(code, axes) {
       backend.incRef(x.dataId);
       return {dataId: x.dataId, shape: x.shape, dtype: x.dtype};
     }
-    const empty = axes === 3 ? emptyShape(x, attrs) : null;
-    if (empty !== null) return backend.makeTensorInfo(empty, x.dtype, []);
+    const empty = emptyPool(backend, x, axes, attrs);
+    if (empty !== null) return empty;
     b.start(code);
     b.putTensor(backend, inputs.x);
     b.putInts(each(attrs.filterSize, axes));
@@ -223,14 +256,14 @@ module.exports = {
   Conv3D: conv(b.op('conv3d'), 3),
   Conv3DBackpropFilterV2: filterGrad('conv3d_grad_filter', 3),
   Conv3DBackpropInputV2: inputGrad('conv3d_grad_input', 3),
-  DepthwiseConv2dNative: conv(b.op('depthwise_conv2d'), 2),
+  DepthwiseConv2dNative: conv(b.op('depthwise_conv2d'), 2, true),
   DepthwiseConv2dNativeBackpropFilter: filterGrad('depthwise_conv2d_grad_filter', 2),
   DepthwiseConv2dNativeBackpropInput: inputGrad('depthwise_conv2d_grad_input', 2),
   Dilation2D: dilation2D,
   Dilation2DBackpropFilter: dilationGrad(b.op('dilation2d_grad_filter')),
   Dilation2DBackpropInput: dilationGrad(b.op('dilation2d_grad_input')),
-  FusedConv2D: fusedConv(b.op('fused_conv2d')),
-  FusedDepthwiseConv2D: fusedConv(b.op('fused_depthwise_conv2d')),
+  FusedConv2D: fusedConv(b.op('fused_conv2d'), false),
+  FusedDepthwiseConv2D: fusedConv(b.op('fused_depthwise_conv2d'), true),
   MaxPool: pool(MAX_POOL, 2),
   MaxPool3D: pool(MAX_POOL, 3),
   MaxPool3DGrad: maxPoolGrad(3),

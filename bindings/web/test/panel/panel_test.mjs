@@ -98,6 +98,32 @@ on_page(
 );
 
 on_page(
+  "what it cannot be told is refused",
+  async (page) => {
+    const told = await page.evaluate(() =>
+      [{ key: 5 }, { foo: 1 }, 5, "x", null, { dock: "top" }].map((options) => {
+        try {
+          open_panel(fake, options);
+        } catch (error) {
+          return `${error.name}: ${error.message}`;
+        }
+      }),
+    );
+    const known = "key, button, open, dock, fills_page, window_url, name";
+    assert.deepEqual(told, [
+      'TypeError: panel: key: expected one such as "Alt+Shift+M", or null, got: 5',
+      `TypeError: panel: no such option: foo; there are: ${known}`,
+      "TypeError: panel: expected options as an object, got: 5",
+      "TypeError: panel: expected options as an object, got: x",
+      "TypeError: panel: expected options as an object, got: null",
+      "TypeError: panel: dock: expected one of right, bottom, float, got: top",
+    ]);
+    assert.equal(await page.locator("tenure-panel").count(), 0);
+  },
+  { open: null },
+);
+
+on_page(
   "another key, or none, and no button",
   async (page) => {
     assert.equal(await launcher(page).count(), 0);
@@ -122,7 +148,7 @@ on_page(
     });
     assert.equal(
       error,
-      'TypeError: open_panel: key: expected one such as "Alt+Shift+M", got: Hyper+M',
+      'TypeError: panel: key: expected one such as "Alt+Shift+M", got: Hyper+M',
     );
     assert.equal(await page.locator("tenure-panel").count(), 0);
   },

@@ -95,6 +95,29 @@ test("docked right, at the bottom, floating; sized and moved by keys; remembered
     assert.ok(x >= 0 && y >= 0 && x + width <= 700 && y + height <= 400);
   }));
 
+for (const [width, height] of [[480, 320], [320, 240], [700, 320], [320, 568]])
+  test(`at ${width} x ${height} a line is seen, and nothing lies over another thing`, () =>
+    on_page(
+      "/",
+      async (page) => {
+        await open(page);
+        await drawn(page);
+        const sizes = await page.locator(".frame").evaluate((frame) => {
+          const box = (name) => frame.querySelector(name).getBoundingClientRect();
+          const { left, top, width } = box(".row.line");
+          const seen = frame.getRootNode().elementFromPoint(left + width / 3, top + 20);
+          return {
+            sees: seen?.closest(".row.line") !== null,
+            ends: box(".memory").bottom,
+            begins: box(".filters").top,
+          };
+        });
+        assert.ok(sizes.sees);
+        assert.ok(sizes.begins >= sizes.ends - 1, JSON.stringify(sizes));
+      },
+      { width, height },
+    ));
+
 test("sized and moved by pointer", () =>
   on_page("/", async (page) => {
     await open(page);

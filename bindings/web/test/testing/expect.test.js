@@ -8,6 +8,7 @@ import {test} from 'node:test';
 
 const require = createRequire(import.meta.url);
 const tf = require('@tensorflow/tfjs');
+const {explain, mark} = require('../../node');
 const {expectNoLeaks, matchers} = require('../../testing');
 
 // The error of a call that fails.
@@ -146,13 +147,40 @@ test('an error of the function wins, and names what was left', async () => {
   assert.equal(clean.message, 'clean');
 });
 
-test('what is thrown need not be an error', async () => {
+test('what is thrown need not be an error, and what is left is told then too', async t => {
+  const warn = t.mock.method(console, 'warn', () => {});
   const frozen = Object.freeze(new Error('frozen')), sealed = Object.seal(new Error('sealed'));
-  for (const thrown of ['text', null, undefined, 3, frozen, sealed, {}]) {
+  const others = ['text', null, undefined, 3, frozen, sealed, {}];
+  for (const thrown of others) {
     const error = await errorOf(() => expectNoLeaks(() => { tf.scalar(1); throw thrown; })).catch(() => undefined);
     assert.equal(error, thrown);
   }
   assert.equal(frozen.message, 'frozen');
+  const warned = warn.mock.calls.map(call => call.arguments[0]);
+  assert.equal(warned.length, others.length);
+  for (const text of warned) assert.match(text, /^expectNoLeaks: 1 tensor \(4 bytes\) left:\n  1 at \S*expect\.test\.js:/);
+});
+
+test('explain is as it was before, or as the function has set it', async () => {
+  const isOn = () => mark().isSeen;
+  explain(false);
+  expectNoLeaks(() => { assert.ok(isOn()); });
+  assert.ok(!isOn());
+  const [first, second] = [null, null].map(() => expectNoLeaks(async () => { await null; assert.ok(isOn()); }));
+  await first;
+  await second;
+  assert.ok(!isOn());
+  const error = await errorOf(() => expectNoLeaks(() => {
+    explain({summary: false});
+    tf.scalar(1);
+    explain(false);
+  }));
+  assert.match(error.message, /^1 tensor \(4 bytes\) left:/);
+  assert.ok(!isOn());
+  expectNoLeaks(() => { explain({summary: false}); });
+  assert.ok(isOn());
+  expectNoLeaks(() => {}, {tf});
+  assert.ok(isOn());
 });
 
 test('nested: the inner one fails, and the outer one says only what is more', async () => {

@@ -75,3 +75,9 @@ for (const [name, {file, args}] of Object.entries(kRunners)) {
     assert.doesNotMatch(output, /left:/);
   });
 }
+
+test('jest: stories and leaks have the lines of the file, whatever it compiles', async () => {
+  const {code, output} = await run('jest_default', kRunners.jest.file, '--colors=false');
+  assert.equal(code, 0, output);
+  assert.match(output, /Tests: +2 passed, 2 total/);
+});

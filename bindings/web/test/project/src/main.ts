@@ -9,14 +9,16 @@ import {fitInFlight} from './fit_in_flight';
 import {frameLoop} from './frame_loop';
 import {gradients} from './gradients';
 import {kept} from './kept';
+import {loadedModel} from './loaded_model';
+import {nextFrameLoop} from './next_frame_loop';
 import {predictLoop} from './predict_loop';
 import {tidyEscape} from './tidy_escape';
 import {twoFits} from './two_fits';
 
 type Program = (isPlanted: boolean) => unknown;
 const programs: Record<string, Program> = {
-  awaitInTidy, dataset, disposedInput, fitInFlight, frameLoop, gradients, kept, predictLoop, tidyEscape,
-  twoFits,
+  awaitInTidy, dataset, disposedInput, fitInFlight, frameLoop, gradients, kept, loadedModel, nextFrameLoop,
+  predictLoop, tidyEscape, twoFits,
 };
 
 async function run(name: string, isPlanted: boolean, backend: string) {
