@@ -225,7 +225,7 @@ TEST_F(Refusals, of_the_librarys_callbacks_tell_the_line_of_fit) {
                        std::source_location site = std::source_location::current()) {
     model.fit(x, y, {.verbose = nn::Verbose::silent, .callbacks = {std::move(callback)}}, site);
   };
-  REFUSES(fit(nn::CSVLogger({"/none/log.csv"})));
+  REFUSES(fit(nn::CSVLogger({"/dev/null/log.csv"})));
   REFUSES(fit(nn::ModelCheckpoint({.filepath = "/dev/null/x"})));
   REFUSES(fit(nn::BackupAndRestore({.backup_dir = "/dev/null/x"})));
   REFUSES(fit(nn::TensorBoard({.log_dir = "/dev/null/x"})));
