@@ -214,7 +214,10 @@ class TENURE_API Arg {
   std::source_location site() const { return site_; }
   const std::optional<Scalar>& scalar() const { return scalar_; }
   const Tensor& tensor() const& { return borrowed_ != nullptr ? *borrowed_ : tensor_; }
-  Tensor tensor() && { return borrowed_ != nullptr ? *borrowed_ : std::move(tensor_); }
+  Tensor tensor() && {
+    if (borrowed_ != nullptr) return *borrowed_;
+    return std::move(tensor_);
+  }
   bool is_borrowed() const { return borrowed_ != nullptr; }
 
  protected:

@@ -181,6 +181,7 @@ class FreeDims::Probing {
     const detail::Meanwhile meanwhile(detail::context().free, &free);
     const auto trace = [&]() -> const Probe& {
       std::vector<Layout> layouts;
+      layouts.reserve(shapes.size());
       for (std::size_t i = 0; i < shapes.size(); ++i) {
         layouts.push_back(contiguous_layout(shapes[i], call_.in[i].dtype()));
       }

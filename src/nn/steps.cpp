@@ -162,8 +162,11 @@ void note_names(const StepScope& step, const StepLogs& logs) {
   names.reserve(logs.size());
   for (const auto& [name, value] : logs) names.push_back(name);
   std::vector<std::string>& known = step.told().names;
-  if (known.empty()) known = std::move(names);
-  if (names.empty() || names == known) return;
+  if (known.empty()) {
+    known = std::move(names);
+    return;
+  }
+  if (names == known) return;
   const auto listed = [](const std::vector<std::string>& list) {
     return tenure::detail::listed(list, [](const std::string& name) { return name; });
   };
