@@ -169,6 +169,7 @@ std::vector<std::string> output_names(const ModelBase& base, std::size_t count) 
   const Structure* structure = structure_of(base);
   UniqueNames names;
   std::vector<std::string> unique;
+  unique.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     unique.push_back(names.add(structure != nullptr ? structure->outputs[i].layer().name()
                                                     : fmt::format("output_{}", i)));

@@ -113,6 +113,7 @@ namespace {
 
 std::vector<Node> nodes_of(const std::shared_ptr<const NodeCall>& call) {
   std::vector<Node> nodes;
+  nodes.reserve(call->outputs.size());
   for (std::size_t i = 0; i < call->outputs.size(); ++i) {
     nodes.push_back(LayerAccess::node(call, i));
   }
